@@ -1,0 +1,68 @@
+# Build settings that every target shares, and rill_add_library: one library per folder of src/.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(RILL_CCACHE ccache)
+if(RILL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${RILL_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${RILL_CCACHE})
+endif()
+
+# One answer everywhere: a product and a sum fuse only where the code says std::fma (docs/numerics.md, rule 1).
+add_compile_options(-ffp-contract=off)
+
+if(RILL_DEVELOPER_MODE)
+  add_compile_options(-Wall -Wextra -Wconversion -Wshadow=local -Werror)
+  # gcc 12 sees impossible paths through std::string and std::vector when it inlines deeply.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+  else()
+    add_compile_options(-Wno-shadow)
+  endif()
+endif()
+
+if(RILL_SANITIZE)
+  add_compile_options(-fsanitize=${RILL_SANITIZE} -fno-omit-frame-pointer)
+  if(RILL_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+  add_link_options(-fsanitize=${RILL_SANITIZE})
+endif()
+
+# rill_add_library(NAME SOURCES ... DEPENDS ...): the static library rill_NAME of the folder that calls it.
+# DEPENDS are the libraries of lower rows (docs: HACKING.md); they are all that the folder may include.
+function(rill_add_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPENDS")
+  add_library(rill_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(rill_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(rill_${name} PUBLIC ${ARG_DEPENDS})
+  if(RILL_NOEXCEPT)
+    target_compile_options(rill_${name} PRIVATE -fno-exceptions -fno-rtti)
+  endif()
+endfunction()
+
+# rill_add_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [PER_ISA]): a GoogleTest program and its ctest entry.
+# PER_ISA adds a run for each kernel tier of the build's processor (skipped where the host lacks it).
+function(rill_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "PER_ISA" "" "SOURCES;DEPENDS;LABELS")
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE RILL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+                                             RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  if(ARG_PER_ISA)
+    foreach(isa IN LISTS RILL_ISA_TIERS)
+      add_test(NAME ${name}.${isa} COMMAND ${name})
+      set_tests_properties(${name}.${isa} PROPERTIES ENVIRONMENT "RILL_ISA=${isa}" LABELS "per_isa;${ARG_LABELS}")
+    endforeach()
+  endif()
+endfunction()

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/aligned_buffer.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/str_cat.h"
+
+namespace rill {
+
+AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
+  if (this != &other) {
+    std::free(data_);
+    data_ = std::exchange(other.data_, nullptr);
+    size_bytes_ = std::exchange(other.size_bytes_, 0);
+  }
+  return *this;
+}
+
+AlignedBuffer::~AlignedBuffer() { std::free(data_); }
+
+Result<AlignedBuffer> AlignedBuffer::create(size_t size_bytes) {
+  AlignedBuffer buffer;
+  if (size_bytes == 0) return buffer;
+  if (size_bytes > static_cast<size_t>(-1) - kAlignment) return too_large();
+  const size_t padded = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, padded);
+  if (memory == nullptr) {
+    return Error{ErrorCode::kOutOfMemory, cat("allocate buffer: ", size_bytes, " bytes are not available")};
+  }
+  buffer.data_ = static_cast<std::byte*>(memory);
+  buffer.size_bytes_ = size_bytes;
+  return buffer;
+}
+
+Result<AlignedBuffer> AlignedBuffer::create_zeroed(size_t size_bytes) {
+  RILL_ASSIGN_OR_RETURN(AlignedBuffer buffer, create(size_bytes));
+  if (size_bytes > 0) std::memset(buffer.data(), 0, size_bytes);
+  return buffer;
+}
+
+Error AlignedBuffer::too_large() {
+  return Error{ErrorCode::kOutOfMemory, "allocate buffer: the size does not fit the address space"};
+}
+
+}  // namespace rill

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contracts of the matmul kernels. Leaf code: no threads, no allocation, no checks.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace rill::kernels {
+
+}  // namespace rill::kernels
