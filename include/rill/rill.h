@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * rill: speech and text models of the LFM2 family on the CPU. The C interface.
+ *
+ *   rill_engine* engine = NULL;
+ *   rill_model* model = NULL;
+ *   rill_session* session = NULL;
+ *   rill_request* request = NULL;
+ *   rill_result* result = NULL;
+ *   if (rill_engine_create(NULL, &engine, NULL) == RILL_OK &&
+ *       rill_model_open(engine, "LFM2.5-Audio-1.5B-GGUF", NULL, &model, NULL) == RILL_OK &&
+ *       rill_session_create(model, &session, NULL) == RILL_OK &&
+ *       rill_request_create(RILL_TASK_ASR, &request, NULL) == RILL_OK &&
+ *       rill_request_set_audio_file(request, "speech.wav", NULL) == RILL_OK &&
+ *       rill_session_run(session, request, &result, NULL) == RILL_OK) {
+ *     puts(rill_result_text(result, NULL));
+ *   }
+ *   rill_result_destroy(result);
+ *   rill_request_destroy(request);
+ *   rill_session_destroy(session);
+ *   rill_model_destroy(model);
+ *   rill_engine_destroy(engine);
+ *
+ * Ownership: what a _create, _open or _run call returns belongs to the caller, who passes it to the matching _destroy
+ * call; each accepts NULL. Objects must be destroyed before what they were made from (session before model before
+ * engine); requests and results depend on nothing. Pointers that a getter returns live as long as the object.
+ * Strings are UTF-8; those that are passed in end with a zero byte unless a size is passed as well.
+ * Errors: a call that can fail returns rill_status; its last parameter, which may be NULL, receives a rill_error with a
+ * one-line message. Out-parameters are only written on success.
+ * Threads: see each object. The library prints nothing and never exits; messages go to the engine's log sink.
+ * Structs with a struct_size field may grow: set it to sizeof(the struct) and leave unknown fields zero.
+ */
+#ifndef RILL_RILL_H_
+#define RILL_RILL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(RILL_STATIC)
+#define RILL_API
+#elif defined(_WIN32)
+#define RILL_API __declspec(dllimport)
+#else
+#define RILL_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RILL_VERSION_MAJOR 0
+#define RILL_VERSION_MINOR 1
+#define RILL_VERSION_PATCH 0
+
+/* ---- Status and errors -------------------------------------------------------------------------------------------- */
+
+/* What happened; docs/errors.md has the table with exit codes and HTTP status codes. */
+typedef enum rill_status {
+  RILL_OK = 0,
+  RILL_ERROR_INVALID_ARGUMENT = 1, /* the request makes no sense */
+  RILL_ERROR_INVALID_FORMAT = 2,   /* a file contradicts its format */
+  RILL_ERROR_UNSUPPORTED = 3,      /* well formed, but this build does not know it */
+  RILL_ERROR_NOT_FOUND = 4,        /* a named file, tensor or model does not exist */
+  RILL_ERROR_IO = 5,               /* the operating system failed to read or write */
+  RILL_ERROR_OUT_OF_MEMORY = 6,
+  RILL_ERROR_CONTEXT_FULL = 7, /* a prompt that cannot fit, or audio past the pass limit */
+  RILL_ERROR_CANCELLED = 8,    /* cancelled before anything was produced */
+  RILL_ERROR_BUSY = 9,         /* the object is in use by another call */
+  RILL_ERROR_INTERNAL = 10     /* a fault of rill itself */
+} rill_status;
+
+/* "invalid_argument", ...; "unknown" for other values. */
+RILL_API const char* rill_status_name(rill_status status);
+/* The exit code of a program that ends with this status: 0 ok, 1 failed, 2 usage, 3 unreadable file, 4 out of memory. */
+RILL_API int rill_status_exit_code(rill_status status);
+/* The HTTP status of a server's answer. */
+RILL_API int rill_status_http(rill_status status);
+
+typedef struct rill_error rill_error;
+/* One line, no trailing period; "" for NULL. */
+RILL_API const char* rill_error_message(const rill_error* error);
+RILL_API rill_status rill_error_status(const rill_error* error);
+RILL_API void rill_error_destroy(rill_error* error);
+
+/* Text that a call hands over. */
+typedef struct rill_string rill_string;
+RILL_API const char* rill_string_data(const rill_string* text); /* ends with a zero byte */
+RILL_API size_t rill_string_size(const rill_string* text);
+RILL_API void rill_string_destroy(rill_string* text);
+
+/* "0.1.0". */
+RILL_API const char* rill_version(void);
+
+/* ---- Engine: kernels, threads, log -------------------------------------------------------------------------------- */
+
+typedef enum rill_log_level { RILL_LOG_DEBUG = 0, RILL_LOG_INFO = 1, RILL_LOG_WARNING = 2, RILL_LOG_ERROR = 3 } rill_log_level;
+
+/* Receives messages; may be called from any thread that runs a rill call. */
+typedef void (*rill_log_fn)(void* user, rill_log_level level, const char* message, size_t size);
+
+typedef struct rill_engine_options {
+  size_t struct_size;
+  int32_t threads;       /* 0: physical cores that the process may use; at most 256 */
+  const char* isa;       /* kernel tier by name (scalar, avx2, avx512, avx512vnni, neon); NULL: RILL_ISA, else the best */
+  rill_log_fn log;       /* NULL: no messages */
+  void* log_user;
+  rill_log_level log_min_level;
+} rill_engine_options;
+
+/* An engine owns the threads. It may be shared by models; calls that compute take turns on it.
+ * Errors: INVALID_ARGUMENT (threads, isa), UNSUPPORTED (the processor lacks the tier). options may be NULL. */
+typedef struct rill_engine rill_engine;
+RILL_API rill_status rill_engine_create(const rill_engine_options* options, rill_engine** engine, rill_error** error);
+RILL_API void rill_engine_destroy(rill_engine* engine);
+RILL_API const char* rill_engine_isa(const rill_engine* engine);
+RILL_API int32_t rill_engine_threads(const rill_engine* engine);
+
+/* ---- Model -------------------------------------------------------------------------------------------------------- */
+
+typedef struct rill_option {
+  const char* key;
+  const char* value;
+} rill_option;
+
+typedef struct rill_model_options {
+  size_t struct_size;
+  /* lfm2_audio.model_gguf, .mmproj_gguf, .vocoder_gguf, .detokenizer_gguf (file names inside the directory),
+   * lfm2_audio.max_pass_duration_sec, lfm2_audio.cpu_repack (true, false). Unknown keys are refused. */
+  const rill_option* options;
+  size_t num_options;
+  int32_t for_speech; /* 1: also load what speaks (TTS, S2S); 0: transcription needs only backbone and mmproj */
+} rill_model_options;
+
+/* A file in memory; name decides its role, as a file name does in a package directory. */
+typedef struct rill_memory_file {
+  const char* name;
+  const void* data;
+  size_t size;
+} rill_memory_file;
+
+/* A loaded package. Threads: any number of sessions may use it.
+ * path: the directory with the package's GGUF files.
+ * Errors: NOT_FOUND, IO, INVALID_FORMAT, UNSUPPORTED, INVALID_ARGUMENT (options), OUT_OF_MEMORY. options may be NULL. */
+typedef struct rill_model rill_model;
+RILL_API rill_status rill_model_open(rill_engine* engine, const char* path, const rill_model_options* options,
+                                     rill_model** model, rill_error** error);
+/* The same from memory, which must stay valid until rill_model_destroy. */
+RILL_API rill_status rill_model_open_memory(rill_engine* engine, const rill_memory_file* files, size_t num_files,
+                                            const rill_model_options* options, rill_model** model, rill_error** error);
+RILL_API void rill_model_destroy(rill_model* model);
+/* "en" or "ja". */
+RILL_API const char* rill_model_language(const rill_model* model);
+/* general.name of the backbone file; "" if it has none. */
+RILL_API const char* rill_model_name(const rill_model* model);
+
+/* ---- Request ------------------------------------------------------------------------------------------------------ */
+
+typedef enum rill_task { RILL_TASK_ASR = 1 } rill_task;
+
+/* What is asked. Threads: one at a time; may be run many times. */
+typedef struct rill_request rill_request;
+RILL_API rill_status rill_request_create(rill_task task, rill_request** request, rill_error** error);
+RILL_API void rill_request_destroy(rill_request* request);
+/* The audio, replacing any earlier one. A path of "-" reads standard input. The content decides the format: WAV, and
+ * where the build has the codecs FLAC, Ogg Vorbis, Opus, MP3. Files are read when the request runs. */
+RILL_API rill_status rill_request_set_audio_file(rill_request* request, const char* path, rill_error** error);
+/* A whole audio file in memory; copied. */
+RILL_API rill_status rill_request_set_audio_bytes(rill_request* request, const void* data, size_t size, rill_error** error);
+/* Interleaved samples, `frames` per channel; copied. Errors: INVALID_ARGUMENT (rate, channels, a non-finite sample). */
+RILL_API rill_status rill_request_set_audio_f32(rill_request* request, const float* samples, size_t frames, int32_t channels,
+                                                int32_t sample_rate_hz, rill_error** error);
+RILL_API rill_status rill_request_set_audio_s16(rill_request* request, const int16_t* samples, size_t frames, int32_t channels,
+                                                int32_t sample_rate_hz, rill_error** error);
+/* Sets a request option, for ASR: language, max_tokens, audio_chunk_mode (auto, fixed, none),
+ * audio_chunk_duration_sec. Errors: INVALID_ARGUMENT (an option that the task does not take, or a bad value). */
+RILL_API rill_status rill_request_set_option(rill_request* request, const char* key, const char* value, rill_error** error);
+/* Called during a run with the part done, 0 to 1. */
+typedef void (*rill_progress_fn)(void* user, double done);
+RILL_API void rill_request_set_progress(rill_request* request, rill_progress_fn progress, void* user);
+
+/* ---- Session ------------------------------------------------------------------------------------------------------ */
+
+/* Runs requests on a model, one at a time; a second call at the same time gets BUSY. */
+typedef struct rill_session rill_session;
+typedef struct rill_result rill_result;
+RILL_API rill_status rill_session_create(rill_model* model, rill_session** session, rill_error** error);
+RILL_API void rill_session_destroy(rill_session* session);
+RILL_API rill_status rill_session_run(rill_session* session, const rill_request* request, rill_result** result,
+                                      rill_error** error);
+/* Ends the running request soon: from any thread, also from a signal handler. What was finished by then is returned with
+ * stop reason "cancelled", or CANCELLED if nothing was. Without a running request it cancels the next one. */
+RILL_API void rill_session_cancel(rill_session* session);
+
+/* ---- Result ------------------------------------------------------------------------------------------------------- */
+
+/* A piece of a transcript; times in seconds of the input. */
+typedef struct rill_segment {
+  double start_s;
+  double end_s;
+  const char* text;
+  size_t text_size;
+  const int32_t* tokens; /* ids as generated, the end-of-turn token not included */
+  size_t num_tokens;
+  int32_t truncated; /* 1: max_tokens ended it */
+} rill_segment;
+
+typedef struct rill_usage {
+  size_t struct_size;
+  double audio_s;   /* length of the input */
+  double wall_s;    /* time of the run, reading the audio included */
+  size_t prompt_steps;
+  size_t generated_tokens;
+} rill_usage;
+
+RILL_API void rill_result_destroy(rill_result* result);
+/* The whole text; size (may be NULL) receives its bytes without the final zero. */
+RILL_API const char* rill_result_text(const rill_result* result, size_t* size);
+RILL_API const char* rill_result_language(const rill_result* result);
+/* "eos", "max_tokens", "cancelled", "no_speech" (nothing to transcribe). */
+RILL_API const char* rill_result_stop_reason(const rill_result* result);
+RILL_API size_t rill_result_num_segments(const rill_result* result);
+RILL_API rill_status rill_result_segment(const rill_result* result, size_t index, rill_segment* segment, rill_error** error);
+/* Fills the fields that usage->struct_size covers. */
+RILL_API rill_status rill_result_usage(const rill_result* result, rill_usage* usage, rill_error** error);
+/* The result as text, json, verbose_json (OpenAI's fields), srt or vtt. */
+RILL_API rill_status rill_result_format(const rill_result* result, const char* format, rill_string** text, rill_error** error);
+
+/* ---- Tools -------------------------------------------------------------------------------------------------------- */
+
+/* Describes a GGUF file, a package directory or, for "cpu", the processor. detail: what to show of {"summary",
+ * "metadata", "tensors", "json"}; NULL: all but json. */
+RILL_API rill_status rill_inspect(rill_engine* engine, const char* path, const char* detail, rill_string** text,
+                                  rill_error** error);
+
+/* One line of a verification report. */
+typedef struct rill_verify_row {
+  const char* subject; /* for example "encoder" or "dense_a.f32" */
+  const char* stage;   /* for example "clip_hello.layer.1", or "" */
+  double worst_error;  /* in the measure that `measure` names */
+  double tolerance;
+  const char* measure; /* "relative RMS", "mismatches", ... */
+  const char* verdict; /* "pass", "miss", "not built" */
+  const char* note;    /* "" or what went wrong */
+} rill_verify_row;
+
+typedef struct rill_verify_options {
+  size_t struct_size;
+  const char* set;   /* directory of the conformance set */
+  const char* only;  /* comma-separated subjects, or NULL for all */
+  const char* model; /* package or model to run instead of the set's own, or NULL */
+} rill_verify_options;
+
+/* Runs a conformance set (docs/conformance.md) and reports each stage. *misses receives the number of misses, which are
+ * not an error of the call. Errors: the set cannot be read, or names an unknown subject. */
+RILL_API rill_status rill_verify(rill_engine* engine, const rill_verify_options* options,
+                                 void (*row)(void* user, const rill_verify_row* row), void* user, size_t* misses,
+                                 rill_error** error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RILL_RILL_H_ */
