@@ -27,6 +27,9 @@ class Sha256 {
   uint64_t total_bytes_ = 0;
 };
 
+/// Lower-case hex of bytes.
+[[nodiscard]] std::string to_hex(std::span<const uint8_t> bytes);
+
 /// Lower-case hex of the digest of bytes.
 [[nodiscard]] std::string sha256_hex(std::span<const std::byte> bytes);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metadata: the typed key/value pairs of a model file, with getters whose errors name the key and both types.
+// Metadata: the typed key/value pairs of a model file, with getters whose errors name the key and
+// both types.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,12 @@
 
 namespace rill::format {
 
-/// A metadata value. GGUF's integer widths are folded to int64/uint64 and its floats to double; `type` keeps the
-/// file's own type number for messages and for writing back.
+/// The short name of a GGUF metadata type number: "u32", "string", ...; "unknown type" outside the
+/// format.
+[[nodiscard]] std::string_view metadata_type_name(uint32_t type);
+
+/// A metadata value. GGUF's integer widths are folded to int64/uint64 and its floats to double;
+/// `type` keeps the file's own type number for messages and for writing back.
 struct MetadataValue {
   using Strings = std::vector<std::string>;
   using Ints = std::vector<int64_t>;  // u64 values above int64's range are refused by the reader
@@ -38,10 +43,14 @@ class Metadata {
   bool add(std::string key, MetadataValue value);
   [[nodiscard]] const MetadataValue* find(std::string_view key) const;
   [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
-  [[nodiscard]] const std::vector<std::pair<std::string, MetadataValue>>& all() const { return pairs_; }
+  [[nodiscard]] const std::vector<std::pair<std::string, MetadataValue>>& all() const {
+    return pairs_;
+  }
 
-  // Getters. Errors: kNotFound (no such key), kInvalidFormat (another type, or an integer out of range).
-  Result<uint32_t> get_u32(std::string_view key) const;  ///< any integer type holding a value in [0, 2^32)
+  // Getters. Errors: kNotFound (no such key), kInvalidFormat (another type, or an integer out of
+  // range).
+  Result<uint32_t> get_u32(
+      std::string_view key) const;  ///< any integer type holding a value in [0, 2^32)
   Result<uint64_t> get_u64(std::string_view key) const;
   Result<double> get_float(std::string_view key) const;  ///< f32 or f64
   Result<bool> get_bool(std::string_view key) const;
