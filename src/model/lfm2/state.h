@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// SequenceState: all that a layer stack remembers of a sequence: keys and values of the attention
+// layers, the last inputs of the short convolutions, and the position. It is a value: clone it, go
+// back to a checkpoint, drop it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/result.h"
+#include "model/lfm2/config.h"
+#include "ops/attention.h"
+#include "tensor/tensor.h"
+
+namespace rill::model::lfm2 {
+
+/// A place in a sequence to return to: keys and values stay where they are, so it costs a few
+/// kilobytes.
+struct Checkpoint {
+  size_t position = 0;
+  std::vector<float> conv;  // the short convolutions' inputs at that position
+};
+
+/// The state of one sequence; move-only, with an explicit clone(). Threading: one thread at a time,
+/// clones included as long as they share blocks.
+class SequenceState {
+ public:
+  /// An empty sequence. kv_type: DType::kF32 or kF16.
+  /// Errors: kInvalidArgument (another type), kOutOfMemory.
+  static Result<SequenceState> create(const Config& config, DType kv_type);
+
+  SequenceState(SequenceState&&) = default;
+  SequenceState& operator=(SequenceState&&) = default;
+
+  /// Steps that the sequence has; the next one gets this position.
+  [[nodiscard]] size_t position() const { return position_; }
+  [[nodiscard]] DType kv_type() const { return kv_type_; }
+
+  /// Makes room for `positions` steps in all, and makes the blocks that will be written this
+  /// sequence's own, so that steps up to there do not allocate. Errors: kOutOfMemory.
+  Status reserve(size_t positions);
+
+  /// A copy that continues on its own. Blocks of keys and values are shared until one of the two
+  /// writes them.
+  [[nodiscard]] SequenceState clone() const;
+
+  [[nodiscard]] Checkpoint checkpoint() const;
+  /// Goes back to a checkpoint that was taken from this sequence (or from the one it was cloned
+  /// from) and not invalidated by an earlier truncation below its position.
+  void truncate(const Checkpoint& checkpoint);
+
+  /// Bytes of keys, values and convolution inputs; shared blocks count in full.
+  [[nodiscard]] size_t memory_bytes() const;
+
+  // For the layer stack and for snapshots.
+
+  /// Keys and values of the n-th attention layer (counted among attention layers).
+  [[nodiscard]] ops::KvView kv(size_t attention_layer) const;
+  /// Inputs u = B * X of the last L-1 steps of the n-th conv layer, oldest first. Shape: [L-1, D].
+  [[nodiscard]] Mat conv(size_t conv_layer);
+  [[nodiscard]] ConstMat conv(size_t conv_layer) const;
+  /// Moves on after `steps` steps have been stored.
+  void advance(size_t steps) { position_ += steps; }
+  /// One block of all attention layers: kKvBlockPositions positions, layer after layer.
+  [[nodiscard]] size_t num_blocks() const { return blocks_.size(); }
+  [[nodiscard]] std::span<const std::byte> block(size_t index) const;
+
+ private:
+  using Block = std::shared_ptr<AlignedBuffer>;
+
+  SequenceState() = default;
+  Status append_block();
+  Status own_block(size_t index);
+  void set_block(size_t index, Block block);
+
+  // Sizes.
+  DType kv_type_ = DType::kF32;
+  size_t num_attention_layers_ = 0;
+  size_t num_kv_heads_ = 0;
+  size_t head_dim_ = 0;
+  size_t hidden_size_ = 0;
+  size_t conv_rows_ = 0;          // L - 1
+  size_t layer_block_bytes_ = 0;  // one layer's part of a block
+
+  size_t position_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<std::vector<std::byte*>>
+      layer_blocks_;         // [attention layer][block]: what KvView points at
+  std::vector<float> conv_;  // [conv layers, L-1, D]
+};
+
+}  // namespace rill::model::lfm2

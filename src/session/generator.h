@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Generator: the decode loop, one token per call, from a prefilled sequence to a stop reason. Ids
+// only, no strings.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "session/sampler.h"
+#include "session/sequence.h"
+
+namespace rill::session {
+
+/// Why a reply ended.
+enum class StopReason {
+  kNone,         ///< it has not ended
+  kStopToken,    ///< a stop id came up (it is not part of the reply)
+  kMaxTokens,    ///< max_tokens reached
+  kContextFull,  ///< the context has no room for another step
+  kCancelled,    ///< the cancel flag was set
+};
+
+/// "none", "stop_token", "max_tokens", "context_full", "cancelled".
+[[nodiscard]] std::string_view stop_reason_name(StopReason reason);
+
+struct GenerateOptions {
+  size_t max_tokens = 512;                    ///< tokens of the reply at most
+  std::vector<int32_t> stop_ids;              ///< ids that end the reply
+  SamplerOptions sampler;                     ///< greedy by default
+  const std::atomic<bool>* cancel = nullptr;  ///< checked before every step; may be null
+};
+
+/// One reply. The sequence must have at least one step (the prompt) and outlive the generator.
+class Generator {
+ public:
+  Generator(Sequence& sequence, GenerateOptions options);
+
+  /// The penalties look at these too; without penalties it does nothing.
+  void observe_prompt(std::span<const int32_t> tokens);
+
+  /// The next token of the reply, or nothing when it has ended (stop_reason() says why). The token
+  /// enters the sequence with the next call, so that no step is computed that nobody asked for.
+  /// Errors: those of Sequence::append_token and Sequence::logits, Sampler::pick.
+  Result<std::optional<int32_t>> next(ops::Context& context);
+
+  [[nodiscard]] StopReason stop_reason() const { return stop_reason_; }
+  /// The stop id that ended the reply (kStopToken), else -1.
+  [[nodiscard]] int32_t stop_id() const { return stop_id_; }
+  /// The last token, which is not in the sequence yet; -1: none.
+  [[nodiscard]] int32_t pending() const { return pending_; }
+  [[nodiscard]] size_t num_tokens() const { return num_tokens_; }
+  Sampler& sampler() { return sampler_; }
+
+ private:
+  Sequence& sequence_;
+  GenerateOptions options_;
+  Sampler sampler_;
+  size_t num_tokens_ = 0;
+  int32_t pending_ = -1;
+  int32_t stop_id_ = -1;
+  StopReason stop_reason_ = StopReason::kNone;
+};
+
+/// A whole reply.
+struct Reply {
+  std::vector<int32_t> tokens;  ///< without the stop id
+  StopReason stop_reason = StopReason::kNone;
+};
+
+/// Runs a Generator to its end. Errors: those of Generator::next.
+Result<Reply> generate(ops::Context& context, Sequence& sequence, const GenerateOptions& options);
+
+}  // namespace rill::session
