@@ -106,90 +106,61 @@ void dump_value(const Json& value, bool spaced, std::string& out) {
 
 }  // namespace
 
-Json Json::boolean(bool value) {
-  Json json;
-  json.type_ = Type::kBool;
-  json.bool_ = value;
-  return json;
-}
+Json Json::boolean(bool value) { return Json(Value(value)); }
 
-Json Json::integer(int64_t value) {
-  Json json;
-  json.type_ = Type::kInt;
-  json.int_ = value;
-  return json;
-}
+Json Json::integer(int64_t value) { return Json(Value(value)); }
 
-Json Json::number(double value) {
-  Json json;
-  json.type_ = Type::kDouble;
-  json.double_ = value;
-  return json;
-}
+Json Json::number(double value) { return Json(Value(value)); }
 
-Json Json::string(std::string value) {
-  Json json;
-  json.type_ = Type::kString;
-  json.string_ = std::move(value);
-  return json;
-}
+Json Json::string(std::string value) { return Json(Value(std::move(value))); }
 
-Json Json::array(Array items) {
-  Json json;
-  json.type_ = Type::kArray;
-  json.array_ = std::move(items);
-  return json;
-}
+Json Json::array(Array items) { return Json(Value(std::move(items))); }
 
-Json Json::object(Object members) {
-  Json json;
-  json.type_ = Type::kObject;
-  json.object_ = std::move(members);
-  return json;
-}
+Json Json::object(Object members) { return Json(Value(std::move(members))); }
 
 bool Json::as_bool() const {
   RILL_CHECK(is_bool(), "Json::as_bool on another type");
-  return bool_;
+  return *std::get_if<bool>(&value_);
 }
 
 int64_t Json::as_int() const {
   RILL_CHECK(is_int(), "Json::as_int on another type");
-  return int_;
+  return *std::get_if<int64_t>(&value_);
 }
 
 double Json::as_double() const {
   RILL_CHECK(is_number(), "Json::as_double on another type");
-  return type_ == Type::kInt ? static_cast<double>(int_) : double_;
+  return is_int() ? static_cast<double>(as_int()) : *std::get_if<double>(&value_);
 }
 
 const std::string& Json::as_string() const {
   RILL_CHECK(is_string(), "Json::as_string on another type");
-  return string_;
+  return *std::get_if<std::string>(&value_);
 }
 
 const Json::Array& Json::items() const {
   RILL_CHECK(is_array(), "Json::items on another type");
-  return array_;
+  return *std::get_if<Array>(&value_);
 }
 
 const Json::Object& Json::members() const {
   RILL_CHECK(is_object(), "Json::members on another type");
-  return object_;
+  return *std::get_if<Object>(&value_);
 }
 
 Json::Array& Json::items() {
   RILL_CHECK(is_array(), "Json::items on another type");
-  return array_;
+  return *std::get_if<Array>(&value_);
 }
 
 Json::Object& Json::members() {
   RILL_CHECK(is_object(), "Json::members on another type");
-  return object_;
+  return *std::get_if<Object>(&value_);
 }
 
 const Json* Json::find(std::string_view key) const {
-  for (const auto& [name, value] : object_) {
+  if (!is_object()) return nullptr;
+  for (const auto& [name, value] : members()) {
     if (name == key) return &value;
   }
   return nullptr;

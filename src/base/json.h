@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small strict JSON reader and writer (RFC 8259) for the core, which has no dependencies: safetensors headers,
-// tokenizer.json, config.json, conformance manifests. Depth and size are bounded; object key order is kept.
+// A small strict JSON reader and writer (RFC 8259) for the core, which has no dependencies:
+// safetensors headers, tokenizer.json, config.json, conformance manifests. Depth and size are
+// bounded; object key order is kept.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -29,14 +31,14 @@ class Json {
   static Json array(Array items = {});
   static Json object(Object members = {});
 
-  [[nodiscard]] Type type() const { return type_; }
-  [[nodiscard]] bool is_null() const { return type_ == Type::kNull; }
-  [[nodiscard]] bool is_bool() const { return type_ == Type::kBool; }
-  [[nodiscard]] bool is_int() const { return type_ == Type::kInt; }
-  [[nodiscard]] bool is_number() const { return type_ == Type::kInt || type_ == Type::kDouble; }
-  [[nodiscard]] bool is_string() const { return type_ == Type::kString; }
-  [[nodiscard]] bool is_array() const { return type_ == Type::kArray; }
-  [[nodiscard]] bool is_object() const { return type_ == Type::kObject; }
+  [[nodiscard]] Type type() const { return static_cast<Type>(value_.index()); }
+  [[nodiscard]] bool is_null() const { return type() == Type::kNull; }
+  [[nodiscard]] bool is_bool() const { return type() == Type::kBool; }
+  [[nodiscard]] bool is_int() const { return type() == Type::kInt; }
+  [[nodiscard]] bool is_number() const { return is_int() || type() == Type::kDouble; }
+  [[nodiscard]] bool is_string() const { return type() == Type::kString; }
+  [[nodiscard]] bool is_array() const { return type() == Type::kArray; }
+  [[nodiscard]] bool is_object() const { return type() == Type::kObject; }
 
   // Each getter needs the matching type (RILL_CHECK): test it first.
   [[nodiscard]] bool as_bool() const;
@@ -54,28 +56,33 @@ class Json {
   /// Appends a member to an object.
   void set(std::string key, Json value);
 
-  /// The text form: ", " and ": " separators when `spaced`, none otherwise; non-ASCII text is kept as it is.
+  /// The text form: ", " and ": " separators when `spaced`, none otherwise; non-ASCII text is kept
+  /// as it is.
   [[nodiscard]] std::string dump(bool spaced = false) const;
 
  private:
-  Type type_ = Type::kNull;
-  bool bool_ = false;
-  int64_t int_ = 0;
-  double double_ = 0;
-  std::string string_;
-  Array array_;
-  Object object_;
+  using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Array,
+                             Object>;  // in Type's order
+
+  explicit Json(Value value) : value_(std::move(value)) {}
+
+  Value value_;
 };
 
-/// Limits of parse_json, so that hostile text can neither overflow the stack nor grow without bound.
+/// Limits of parse_json, so that hostile text can neither overflow the stack nor grow without
+/// bound.
 struct JsonLimits {
   size_t max_depth = 128;
   size_t max_bytes = size_t{1} << 30;
+  size_t max_values =
+      size_t{1} << 24;  ///< a value takes 40 bytes of memory, and as little as 2 of text
 };
 
 /// Parses one JSON text, which must span all of `text` (white space around it is fine).
-/// A lone surrogate escape becomes U+FFFD. Integers outside int64 become doubles.
-/// Errors: kInvalidFormat with the byte offset: ill-formed JSON or UTF-8, a duplicate key, too deep, too large.
+/// A lone surrogate escape becomes U+FFFD. Integers outside int64 (and "-0") become doubles.
+/// Errors: kInvalidFormat with the byte offset: ill-formed JSON or UTF-8, a duplicate key, a number
+/// too large for a
+///         double, too deep, too many values, too large.
 Result<Json> parse_json(std::string_view text, const JsonLimits& limits = {});
 
 }  // namespace rill

@@ -50,6 +50,10 @@ class Parser {
   }
 
   Result<Json> parse_value(size_t depth) {
+    if (++values_ > limits_.max_values) {
+      return Error{ErrorCode::kInvalidFormat, cat("parse JSON: byte ", pos_, ": got more than ",
+                                                  limits_.max_values, " values")};
+    }
     switch (peek()) {
       case '{':
         return parse_object(depth);
@@ -265,6 +269,7 @@ class Parser {
   std::string_view text_;
   const JsonLimits& limits_;
   size_t pos_ = 0;
+  size_t values_ = 0;
 };
 
 }  // namespace
