@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// GGUF v2/v3 reader. Pure parsing: it knows types and layouts, no model. Every count, size, offset and string of the
-// (untrusted) file is checked with overflow-safe arithmetic before it is used.
+// GGUF v2/v3 reader. Pure parsing: it knows types and layouts, no model. Every count, size, offset
+// and string of the (untrusted) file is checked with overflow-safe arithmetic before it is used.
 //
 // Layout: "GGUF" | u32 version | u64 tensor count | u64 key count | key/value pairs | tensor infos
-//         (name, u32 rank, u64 dims fastest first, u32 type, u64 offset) | padding to general.alignment | data
+//         (name, u32 rank, u64 dims fastest first, u32 type, u64 offset) | padding to
+//         general.alignment | data
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ namespace rill::format {
 /// A parsed GGUF file; owns its mapping when it was opened from a path.
 class GgufFile {
  public:
-  /// Errors: kNotFound, kIo; kInvalidFormat (message: file, field, byte offset); kUnsupported (version, big endian,
-  /// a tensor type that this build does not know).
+  /// Errors: kNotFound, kIo; kInvalidFormat (message: file, field, byte offset); kUnsupported
+  /// (version, big endian, a tensor type that this build does not know).
   static Result<GgufFile> open(const std::string& path);
   /// Parses bytes that the caller keeps alive; `name` stands for the path in messages.
   static Result<GgufFile> parse(std::span<const std::byte> bytes, std::string name);

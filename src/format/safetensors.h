@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// safetensors reader: u64 header size | JSON header | data. Every offset and size of the untrusted file is checked.
+// safetensors reader: u64 header size | JSON header | data. Every offset and size of the untrusted
+// file is checked.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ namespace rill::format {
 /// A parsed safetensors file.
 class SafetensorsFile {
  public:
-  /// Errors: kNotFound, kIo; kInvalidFormat (message: file, field, byte offset or tensor); kUnsupported (dtype).
+  /// Errors: kNotFound, kIo; kInvalidFormat (message: file, field, byte offset or tensor);
+  /// kUnsupported (dtype).
   static Result<SafetensorsFile> open(const std::string& path);
   /// Parses bytes that the caller keeps alive; `name` stands for the path in messages.
   static Result<SafetensorsFile> parse(std::span<const std::byte> bytes, std::string name);
