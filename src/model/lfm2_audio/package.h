@@ -71,8 +71,10 @@ class Model {
                       const Trace* trace = nullptr) const;
 
  private:
-  friend class Loader;
   Model() = default;
+  Status bind(const LoadOptions& options, ThreadPool& pool);
+  Status bind_text(const LoadOptions& options, ThreadPool& pool);
+  Status bind_listening(const LoadOptions& options, ThreadPool& pool);
 
   // Files first: weights may be views into them.
   format::GgufFile backbone_file_;
