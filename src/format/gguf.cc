@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <unordered_set>
 
 #include "base/str_cat.h"
 #include "format/byte_reader.h"
@@ -75,22 +76,11 @@ Result<Header> read_header(ByteReader& reader) {
   return header;
 }
 
-// general.alignment, or its default.
-Result<size_t> find_alignment(const ByteReader& reader, const Metadata& metadata,
-                              size_t metadata_offset) {
-  const MetadataValue* value = metadata.find("general.alignment");
-  if (value == nullptr) return size_t{32};
-  const auto* number = std::get_if<uint64_t>(&value->value);
-  if (number == nullptr || static_cast<GgufType>(value->type) != GgufType::kU32) {
-    return reader.fail(metadata_offset, "general.alignment in the keys",
-                       metadata_type_name(value->type), "u32");
-  }
-  if ((*number & (*number - 1)) != 0 || *number < kMinGgufAlignment ||
-      *number > kMaxGgufAlignment) {
-    return reader.fail(metadata_offset, "general.alignment in the keys", cat(*number),
-                       cat("a power of two from ", kMinGgufAlignment, " to ", kMaxGgufAlignment));
-  }
-  return static_cast<size_t>(*number);
+// general.alignment, which read_gguf_metadata has checked, or its default.
+size_t find_alignment(const Metadata& metadata) {
+  const MetadataValue* value = metadata.find(kGgufAlignmentKey);
+  return static_cast<size_t>(value == nullptr ? kDefaultGgufAlignment
+                                              : *std::get_if<uint64_t>(&value->value));
 }
 
 Result<Shape> read_shape(ByteReader& reader, const std::string& label) {
@@ -120,7 +110,7 @@ Result<DType> read_dtype(ByteReader& reader, const std::string& label) {
   const std::string_view name = gguf_type_name(number);
   return unsupported(reader, cat(label, " type"), offset,
                      name.empty() ? cat("type ", number) : cat(name, " (type ", number, ")"),
-                     "F32, F16, BF16, F64, I8, I16, I32, I64, Q4_0, Q8_0, Q4_K, Q5_K or Q6_K");
+                     "a type that this build knows (docs/portable-format.md)");
 }
 
 // Bytes of a tensor, or nothing when the product does not fit the address space.
@@ -193,10 +183,16 @@ Status check_placement(const ByteReader& reader, const std::vector<TensorInfo>& 
 
 Result<std::vector<TensorInfo>> read_tensor_infos(ByteReader& reader, uint64_t count) {
   std::vector<TensorInfo> infos;
-  infos.reserve(static_cast<size_t>(count));
+  infos.reserve(static_cast<size_t>(count));  // never moved, so that the set may point into it
+  std::unordered_set<std::string_view> names;
   for (uint64_t i = 0; i < count; ++i) {
+    const size_t offset = reader.offset();
     RILL_ASSIGN_OR_RETURN(TensorInfo info, read_tensor_info(reader, i));
     infos.push_back(std::move(info));
+    if (!names.insert(infos.back().name).second) {
+      return reader.fail(offset, cat("tensor ", i, " name"),
+                         cat(printable(infos.back().name), " a second time"), "each name once");
+    }
   }
   return infos;
 }
@@ -231,11 +227,10 @@ Result<GgufFile> GgufFile::parse(std::span<const std::byte> bytes, std::string n
   file.name_ = std::move(name);
   RILL_ASSIGN_OR_RETURN(const Header header, read_header(reader));
   file.version_ = header.version;
-  const size_t metadata_offset = reader.offset();
   RILL_RETURN_IF_ERROR(read_gguf_metadata(reader, header.num_pairs, file.metadata_));
-  RILL_ASSIGN_OR_RETURN(file.alignment_, find_alignment(reader, file.metadata_, metadata_offset));
-  RILL_RETURN_IF_ERROR(check_count(reader, "tensor count", 8, header.num_tensors,
-                                   kMinTensorBytes));  // now that the keys are read
+  file.alignment_ = find_alignment(file.metadata_);
+  // Once more, now that fewer bytes remain.
+  RILL_RETURN_IF_ERROR(check_count(reader, "tensor count", 8, header.num_tensors, kMinTensorBytes));
   RILL_ASSIGN_OR_RETURN(std::vector<TensorInfo> infos,
                         read_tensor_infos(reader, header.num_tensors));
   RILL_ASSIGN_OR_RETURN(const size_t data_begin,
@@ -243,13 +238,8 @@ Result<GgufFile> GgufFile::parse(std::span<const std::byte> bytes, std::string n
   RILL_RETURN_IF_ERROR(check_placement(reader, infos, bytes.size() - data_begin, file.alignment_));
   for (TensorInfo& info : infos) {
     const size_t offset = data_begin + static_cast<size_t>(info.offset);
-    const std::string shown = printable(info.name);
-    NamedTensor tensor{
-        std::move(info.name), {bytes.data() + offset, info.dtype, info.shape}, offset};
-    if (!file.tensors_.add(std::move(tensor))) {
-      return reader.fail(info.offset_field, "tensor name", cat(shown, " a second time"),
-                         "each name once");
-    }
+    file.tensors_.add(
+        {std::move(info.name), {bytes.data() + offset, info.dtype, info.shape}, offset});
   }
   return file;
 }

@@ -15,18 +15,23 @@ namespace {
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 constexpr size_t kMaxSize = std::numeric_limits<size_t>::max();
 
-struct Names {
+// The format's element types; those without a DType are kept as raw bytes.
+struct ElementType {
   std::string_view name;
-  DType dtype;
+  size_t bytes;
+  std::optional<DType> dtype;
 };
-constexpr Names kDTypes[] = {{"F32", DType::kF32}, {"F16", DType::kF16}, {"BF16", DType::kBF16},
-                             {"F64", DType::kF64}, {"I8", DType::kI8},   {"I16", DType::kI16},
-                             {"I32", DType::kI32}, {"I64", DType::kI64}};
+constexpr ElementType kElementTypes[] = {
+    {"F32", 4, DType::kF32},   {"F16", 2, DType::kF16},      {"BF16", 2, DType::kBF16},
+    {"F64", 8, DType::kF64},   {"I8", 1, DType::kI8},        {"I16", 2, DType::kI16},
+    {"I32", 4, DType::kI32},   {"I64", 8, DType::kI64},      {"U8", 1, std::nullopt},
+    {"BOOL", 1, std::nullopt}, {"U16", 2, std::nullopt},     {"U32", 4, std::nullopt},
+    {"U64", 8, std::nullopt},  {"F8_E4M3", 1, std::nullopt}, {"F8_E5M2", 1, std::nullopt}};
 
 // Messages of one tensor (or of the header): "load safetensors: FILE: tensor NAME: FIELD: got X,
 // expected Y".
 struct Place {
-  std::string_view what;
+  std::string what;
   std::string where;
 
   [[nodiscard]] Error fail(std::string_view field, std::string_view got, std::string_view expected,
@@ -40,19 +45,21 @@ std::string shown(const Json& value) { return printable(value.dump(true), 60); }
 
 struct Entry {
   std::string name;
-  DType dtype = DType::kF32;
+  const ElementType* type = nullptr;
   Shape shape;
   uint64_t begin = 0;
   uint64_t end = 0;
 };
 
-Result<DType> parse_dtype(const Place& place, const Json& value) {
+Result<const ElementType*> parse_dtype(const Place& place, const Json& value) {
   if (!value.is_string()) return place.fail("dtype", shown(value), "a string");
-  for (const Names& known : kDTypes) {
-    if (known.name == value.as_string()) return known.dtype;
+  for (const ElementType& known : kElementTypes) {
+    if (known.name == value.as_string()) return &known;
   }
-  return place.fail("dtype", printable(value.as_string()),
-                    "F32, F16, BF16, F64, I8, I16, I32 or I64", ErrorCode::kUnsupported);
+  return place.fail(
+      "dtype", printable(value.as_string()),
+      "F64, F32, F16, BF16, F8_E4M3, F8_E5M2, I64, I32, I16, I8, U64, U32, U16, U8 or BOOL",
+      ErrorCode::kUnsupported);
 }
 
 Result<Shape> parse_shape(const Place& place, const Json& value) {
@@ -85,7 +92,7 @@ Status parse_offsets(const Place& place, const Json& value, Entry& entry) {
 
 // Bytes that the shape needs, or nothing when they do not fit the address space.
 std::optional<uint64_t> shape_bytes(const Entry& entry) {
-  size_t bytes = dtype_info(entry.dtype).block_bytes;
+  size_t bytes = entry.type->bytes;
   // A zero dimension makes the whole product zero, whatever the others are.
   for (size_t i = 0; i < entry.shape.rank(); ++i) {
     if (entry.shape.dim(i) == 0) return 0;
@@ -99,7 +106,7 @@ std::optional<uint64_t> shape_bytes(const Entry& entry) {
 
 Result<Entry> parse_entry(std::string_view what, const std::string& name, const Json& value,
                           uint64_t data_bytes) {
-  const Place place{what, cat("tensor ", printable(name))};
+  const Place place{std::string(what), cat("tensor ", printable(name))};
   if (!value.is_object()) return place.fail("header entry", shown(value), "an object");
   for (const auto& [key, member] : value.members()) {
     if (key != "dtype" && key != "shape" && key != "data_offsets") {
@@ -115,7 +122,7 @@ Result<Entry> parse_entry(std::string_view what, const std::string& name, const 
   }
   Entry entry;
   entry.name = name;
-  RILL_ASSIGN_OR_RETURN(entry.dtype, parse_dtype(place, *dtype));
+  RILL_ASSIGN_OR_RETURN(entry.type, parse_dtype(place, *dtype));
   RILL_ASSIGN_OR_RETURN(entry.shape, parse_shape(place, *shape));
   RILL_RETURN_IF_ERROR(parse_offsets(place, *offsets, entry));
   if (entry.end > data_bytes) {
@@ -125,7 +132,7 @@ Result<Entry> parse_entry(std::string_view what, const std::string& name, const 
   if (!needed) return place.fail("shape", shown(*shape), "a tensor that fits the address space");
   if (*needed != entry.end - entry.begin) {
     return place.fail("data_offsets", cat(entry.end - entry.begin, " bytes"),
-                      cat(*needed, " for ", dtype_name(entry.dtype), " ", entry.shape.to_string()));
+                      cat(*needed, " for ", entry.type->name, " ", entry.shape.to_string()));
   }
   return entry;
 }
@@ -141,19 +148,19 @@ Status check_cover(std::string_view what, const std::vector<Entry>& entries, uin
   uint64_t next = 0;
   for (const Entry* entry : order) {
     if (entry->begin != next) {
-      return Place{what, cat("tensor ", printable(entry->name))}.fail(
+      return Place{std::string(what), cat("tensor ", printable(entry->name))}.fail(
           "data_offsets", cat("a begin of ", entry->begin), cat(next, " (no gap and no overlap)"));
     }
     next = entry->end;
   }
   if (next != data_bytes)
-    return Place{what, "data"}.fail("size", cat(data_bytes, " bytes"), cat(next));
+    return Place{std::string(what), "data"}.fail("size", cat(data_bytes, " bytes"), cat(next));
   return {};
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> parse_notes(std::string_view what,
                                                                      const Json& value) {
-  const Place place{what, "__metadata__"};
+  const Place place{std::string(what), "__metadata__"};
   if (!value.is_object()) return place.fail("value", shown(value), "an object of strings");
   std::vector<std::pair<std::string, std::string>> notes;
   for (const auto& [key, note] : value.members()) {
@@ -209,13 +216,30 @@ Result<SafetensorsFile> SafetensorsFile::parse(std::span<const std::byte> bytes,
   RILL_RETURN_IF_ERROR(check_cover(reader.what(), entries, data_bytes));
   for (Entry& entry : entries) {
     const size_t offset = data_begin + static_cast<size_t>(entry.begin);
+    if (!entry.type->dtype) {
+      file.raw_tensors_.push_back(
+          {std::move(entry.name), std::string(entry.type->name), entry.shape,
+           bytes.subspan(offset, static_cast<size_t>(entry.end - entry.begin))});
+      continue;
+    }
     // parse_json has refused duplicate keys, so no name can be taken.
-    RILL_CHECK(
-        file.tensors_.add(
-            {std::move(entry.name), {bytes.data() + offset, entry.dtype, entry.shape}, offset}),
-        "safetensors: a name twice after the JSON check");
+    file.tensors_.add(
+        {std::move(entry.name), {bytes.data() + offset, *entry.type->dtype, entry.shape}, offset});
   }
   return file;
+}
+
+Result<const NamedTensor*> SafetensorsFile::get(std::string_view name) const {
+  if (const NamedTensor* tensor = tensors_.find(name)) return tensor;
+  const Place place{cat("load safetensors: ", printable(name_, 4096)),
+                    cat("tensor ", printable(name))};
+  for (const RawTensor& raw : raw_tensors_) {
+    if (raw.name == name) {
+      return place.fail("dtype", raw.dtype, "F64, F32, F16, BF16, I64, I32, I16 or I8",
+                        ErrorCode::kUnsupported);
+    }
+  }
+  return place.fail("name", "no such tensor", "it in the file", ErrorCode::kNotFound);
 }
 
 }  // namespace rill::format

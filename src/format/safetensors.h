@@ -6,12 +6,24 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/mapped_file.h"
 #include "base/result.h"
 #include "tensor/tensor.h"
 
 namespace rill::format {
+
+/// A stored tensor of a type that DType does not have (U8, BOOL, ...): nothing computes with it.
+/// Lifetime of bytes: that of the file it came from.
+struct RawTensor {
+  std::string name;
+  std::string dtype;  ///< the file's spelling
+  Shape shape;
+  std::span<const std::byte> bytes;
+};
 
 /// A parsed safetensors file.
 class SafetensorsFile {
@@ -24,6 +36,11 @@ class SafetensorsFile {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const TensorMap& tensors() const { return tensors_; }
+  /// U8, BOOL, U16, U32, U64 and F8 tensors, kept apart.
+  [[nodiscard]] const std::vector<RawTensor>& raw_tensors() const { return raw_tensors_; }
+  /// The tensor of that name.
+  /// Errors: kNotFound; kUnsupported if it is one of raw_tensors() (tensor and dtype are named).
+  Result<const NamedTensor*> get(std::string_view name) const;
   /// The "__metadata__" strings.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& metadata() const {
     return metadata_;
@@ -33,6 +50,7 @@ class SafetensorsFile {
   MappedFile mapping_;
   std::string name_;
   TensorMap tensors_;
+  std::vector<RawTensor> raw_tensors_;
   std::vector<std::pair<std::string, std::string>> metadata_;
 };
 
