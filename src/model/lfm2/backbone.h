@@ -63,6 +63,9 @@ class Backbone {
   Status logits(ops::Context& context, ConstMat hidden, Mat out) const;
 
  private:
+  Status forward_piece(ops::Context& context, ConstMat inputs, std::span<const Segment> segments,
+                       Mat hidden, const Trace* trace) const;
+
   Config config_;
   Weights weights_;
   std::vector<float> inv_freq_;  // [d/2]

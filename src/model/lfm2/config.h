@@ -35,11 +35,14 @@ struct Config {
   size_t num_kv_heads = 0;  ///< G, the same in every attention layer; 0 without attention layers
   size_t head_dim = 0;      ///< d
   size_t intermediate_size = 0;  ///< I, width of the dense feed-forward after every adjustment
-  size_t vocab_size = 0;         ///< V
-  size_t context_length = 0;     ///< positions that the model was made for
-  size_t conv_L_cache = 0;       ///< L, kernel length of the short convolution
-  bool conv_bias = false;        ///< in_proj, conv and out_proj have biases
-  bool tie_embedding = true;     ///< logits come from the embedding table
+  /// Widths that other readings of the same configuration give (converters differ); the tensors
+  /// decide.
+  std::vector<size_t> other_intermediate_sizes;
+  size_t vocab_size = 0;      ///< V
+  size_t context_length = 0;  ///< positions that the model was made for
+  size_t conv_L_cache = 0;    ///< L, kernel length of the short convolution
+  bool conv_bias = false;     ///< in_proj, conv and out_proj have biases
+  bool tie_embedding = true;  ///< logits come from the embedding table
   float norm_eps = 0;
   double rope_theta = 0;
   size_t sliding_window = 0;  ///< keys that an attention layer sees; 0: all

@@ -98,12 +98,16 @@ struct LoadOptions {
   Role role = Role::kGenerator;
 };
 
+/// Takes the width of the dense feed-forward from the tensors: config.intermediate_size may differ
+/// from it only where config.other_intermediate_sizes explains it.
+/// Errors: kNotFound, kInvalidFormat.
+Status resolve_intermediate_size(const WeightSource& source, Config& config);
+
 /// Binds and packs every tensor. The final norm is token_embd_norm.weight; output_norm.weight where
 /// that is absent (with both, token_embd_norm.weight wins, as in the files that LiquidAI
-/// publishes). config.intermediate_size and config.vocab_size are taken from the tensors where the
-/// file does not say them (0). Errors: kNotFound (a missing tensor), kInvalidFormat (a shape),
-/// kUnsupported (a type, or a tensor of a layer that this
-///         build has no use for); file and tensor are named. kOutOfMemory.
+/// publishes). Errors: kNotFound (a missing tensor), kInvalidFormat (a shape), kUnsupported (a
+/// type, or a tensor
+///         of a layer that this build has no use for), kOutOfMemory; file and tensor are named.
 /// Lifetime: with repack = false the source must outlive the weights.
 Result<Weights> load_weights(const WeightSource& source, const Config& config,
                              const LoadOptions& options, ThreadPool& pool);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/lfm2/state.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/str_cat.h"
+
+namespace rill::model::lfm2 {
+
+using ops::kKvBlockPositions;
+
+Result<SequenceState> SequenceState::create(const Config& config, DType kv_type) {
+  if (kv_type != DType::kF32 && kv_type != DType::kF16) {
+    return Error{ErrorCode::kInvalidArgument, cat("create sequence: kv type: got ",
+                                                  dtype_name(kv_type), ", expected F32 or F16")};
+  }
+  SequenceState state;
+  state.kv_type_ = kv_type;
+  state.num_attention_layers_ = config.num_attention_layers();
+  state.num_kv_heads_ = config.num_kv_heads;
+  state.head_dim_ = config.head_dim;
+  state.hidden_size_ = config.hidden_size;
+  state.conv_rows_ = config.conv_L_cache - 1;
+  state.layer_block_bytes_ =
+      row_bytes(kv_type, 2 * config.num_kv_heads * kKvBlockPositions * config.head_dim);
+  state.layer_blocks_.resize(state.num_attention_layers_);
+  state.conv_.assign(config.num_conv_layers() * state.conv_rows_ * config.hidden_size, 0.0f);
+  return state;
+}
+
+Status SequenceState::reserve(size_t positions) {
+  if (num_attention_layers_ == 0 || positions <= position_) return {};
+  const size_t num_blocks = (positions + kKvBlockPositions - 1) / kKvBlockPositions;
+  for (size_t i = position_ / kKvBlockPositions; i < num_blocks; ++i) {
+    RILL_RETURN_IF_ERROR(i < blocks_.size() ? own_block(i) : append_block());
+  }
+  return {};
+}
+
+Status SequenceState::append_block() {
+  // Zeroed, so that a snapshot of a partly filled block is the same in every run.
+  RILL_ASSIGN_OR_RETURN(AlignedBuffer memory,
+                        AlignedBuffer::create_zeroed(num_attention_layers_ * layer_block_bytes_));
+  blocks_.emplace_back();
+  for (auto& pointers : layer_blocks_) pointers.push_back(nullptr);
+  set_block(blocks_.size() - 1, std::make_shared<AlignedBuffer>(std::move(memory)));
+  return {};
+}
+
+Status SequenceState::own_block(size_t index) {
+  if (blocks_[index].use_count() == 1) return {};
+  const AlignedBuffer& shared = *blocks_[index];
+  RILL_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::create(shared.size_bytes()));
+  std::memcpy(memory.data(), shared.data(), shared.size_bytes());
+  set_block(index, std::make_shared<AlignedBuffer>(std::move(memory)));
+  return {};
+}
+
+void SequenceState::set_block(size_t index, Block block) {
+  for (size_t layer = 0; layer < num_attention_layers_; ++layer) {
+    layer_blocks_[layer][index] = block->data() + layer * layer_block_bytes_;
+  }
+  blocks_[index] = std::move(block);
+}
+
+SequenceState SequenceState::clone() const {
+  SequenceState copy;
+  copy.kv_type_ = kv_type_;
+  copy.num_attention_layers_ = num_attention_layers_;
+  copy.num_kv_heads_ = num_kv_heads_;
+  copy.head_dim_ = head_dim_;
+  copy.hidden_size_ = hidden_size_;
+  copy.conv_rows_ = conv_rows_;
+  copy.layer_block_bytes_ = layer_block_bytes_;
+  copy.position_ = position_;
+  copy.conv_ = conv_;
+  // Blocks that are only reserved stay behind.
+  const size_t used =
+      std::min(blocks_.size(), (position_ + kKvBlockPositions - 1) / kKvBlockPositions);
+  copy.blocks_.assign(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(used));
+  for (const auto& pointers : layer_blocks_) {
+    copy.layer_blocks_.emplace_back(pointers.begin(),
+                                    pointers.begin() + static_cast<std::ptrdiff_t>(used));
+  }
+  return copy;
+}
+
+Checkpoint SequenceState::checkpoint() const { return {position_, conv_}; }
+
+void SequenceState::truncate(const Checkpoint& checkpoint) {
+  RILL_CHECK(checkpoint.position <= position_, "a checkpoint lies in the sequence's past");
+  RILL_CHECK(checkpoint.conv.size() == conv_.size(), "a checkpoint belongs to the same model");
+  position_ = checkpoint.position;
+  conv_ = checkpoint.conv;
+}
+
+size_t SequenceState::memory_bytes() const {
+  return blocks_.size() * num_attention_layers_ * layer_block_bytes_ + conv_.size() * sizeof(float);
+}
+
+ops::KvView SequenceState::kv(size_t attention_layer) const {
+  return {kv_type_, num_kv_heads_, head_dim_, layer_blocks_[attention_layer]};
+}
+
+Mat SequenceState::conv(size_t conv_layer) {
+  return {conv_.data() + conv_layer * conv_rows_ * hidden_size_, conv_rows_, hidden_size_,
+          hidden_size_};
+}
+
+ConstMat SequenceState::conv(size_t conv_layer) const {
+  return {conv_.data() + conv_layer * conv_rows_ * hidden_size_, conv_rows_, hidden_size_,
+          hidden_size_};
+}
+
+std::span<const std::byte> SequenceState::block(size_t index) const {
+  return {blocks_[index]->data(), blocks_[index]->size_bytes()};
+}
+
+}  // namespace rill::model::lfm2
