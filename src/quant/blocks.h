@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The block layouts of GGUF's quantized types, as plain structs. Includes C headers only: kernels use it too.
-// Fields named d, dmin are IEEE half precision bits.
+// The block layouts of GGUF's quantized types, and the panels into which rill packs them. Includes
+// C headers only: kernels use it too. Fields named d, m, dmin are IEEE half precision bits.
 #pragma once
 
 #include <stddef.h>
@@ -25,8 +25,35 @@ struct BlockQ4_0 {
 };
 static_assert(sizeof(BlockQ4_0) == 18);
 
-/// v = d * scale[j] * q - dmin * min[j] for sub-block j of 32; scales and mins are 6 bits, packed (spec: Q4_K).
-/// Bytes 32g .. 32g+31 of q hold sub-block 2g in the low nibbles and 2g+1 in the high ones.
+/// v = d * q + m; nibbles as in Q4_0. In the kernels' terms the minimum is -m.
+struct BlockQ4_1 {
+  uint16_t d;
+  uint16_t m;
+  uint8_t q[16];
+};
+static_assert(sizeof(BlockQ4_1) == 20);
+
+/// v = d * (q - 16); nibbles as in Q4_0, the fifth bit of value i is bit i of the little-endian
+/// 32-bit `high`.
+struct BlockQ5_0 {
+  uint16_t d;
+  uint8_t high[4];
+  uint8_t q[16];
+};
+static_assert(sizeof(BlockQ5_0) == 22);
+
+/// v = d * q + m; quants as in Q5_0. In the kernels' terms the minimum is -m.
+struct BlockQ5_1 {
+  uint16_t d;
+  uint16_t m;
+  uint8_t high[4];
+  uint8_t q[16];
+};
+static_assert(sizeof(BlockQ5_1) == 24);
+
+/// v = d * scale[j] * q - dmin * min[j] for sub-block j of 32; scales and mins are 6 bits, packed
+/// (spec: Q4_K). Bytes 32g .. 32g+31 of q hold sub-block 2g in the low nibbles and 2g+1 in the high
+/// ones.
 struct BlockQ4_K {
   uint16_t d;
   uint16_t dmin;
@@ -53,5 +80,61 @@ struct BlockQ6_K {
   uint16_t d;
 };
 static_assert(sizeof(BlockQ6_K) == 210);
+
+// Panels: 16 rows of a matrix, interleaved. One layout serves every tier (a group is one AVX-512
+// register, two AVX2 registers, four NEON registers). A panel is a sequence of chunks of 256
+// columns (the last may be shorter); a chunk of a quantized type is
+//   quants  per block of 32 columns: groups of 64 bytes, byte [row][j] of group g holds column 4g +
+//   j.
+//           8 bits: groups 0..7, the value + 128. Nibbles: groups 0..3; group i + 4 lies in the
+//           high nibbles.
+//   plane   the bits above the nibbles. One bit: 64 bytes per block, bit g of byte [row][j] belongs
+//   to group g.
+//           Two bits: 128 bytes per block, bits 2(g % 4) of byte [row][j] of half g / 4 belong to
+//           group g.
+//   scales  kHalf: half d[block][16]. kHalfMin: that, then half minimum[block][16], v = d * q -
+//   minimum.
+//           kSuper: half d[16], half dmin[16], uint8 scale[block][16], uint8 minimum[block][16].
+//           kSuperHalves: half d[16], int8 scale[block][2][16], one for each 16 columns.
+// and starts at a multiple of 64 bytes. The quants stay unsigned; zero_point is what the values lie
+// above zero. Plain types: element [column][row]. Rows past the matrix and bytes of padding are
+// zero.
+constexpr size_t kPanelRows = 16;
+constexpr size_t kChunkValues = 256;  // the chunks of docs/numerics.md, rules 4 and 5
+
+enum class PanelScales : uint8_t { kHalf, kHalfMin, kSuper, kSuperHalves };
+
+/// Facts of a quantized type's panels.
+struct PanelFormat {
+  size_t quant_bytes;  ///< per block: 512 or 256
+  size_t plane_bytes;  ///< per block: 0, 64 or 128
+  PanelScales scales;
+  int zero_point;
+};
+
+constexpr PanelFormat kPanelQ8_0 = {512, 0, PanelScales::kHalf, 128};
+constexpr PanelFormat kPanelQ4_0 = {256, 0, PanelScales::kHalf, 8};
+constexpr PanelFormat kPanelQ4_1 = {256, 0, PanelScales::kHalfMin, 0};
+constexpr PanelFormat kPanelQ5_0 = {256, 64, PanelScales::kHalf, 16};
+constexpr PanelFormat kPanelQ5_1 = {256, 64, PanelScales::kHalfMin, 0};
+constexpr PanelFormat kPanelQ4_K = {256, 0, PanelScales::kSuper, 0};
+constexpr PanelFormat kPanelQ5_K = {256, 64, PanelScales::kSuper, 0};
+constexpr PanelFormat kPanelQ6_K = {256, 128, PanelScales::kSuperHalves, 32};
+
+/// Offset of the plane and of the scales within a chunk of `blocks` blocks.
+static constexpr size_t panel_plane_offset(const PanelFormat& format, size_t blocks) {
+  return blocks * format.quant_bytes;
+}
+static constexpr size_t panel_scales_offset(const PanelFormat& format, size_t blocks) {
+  return blocks * (format.quant_bytes + format.plane_bytes);
+}
+/// Bytes of a chunk of `blocks` blocks, padding included.
+static constexpr size_t panel_chunk_bytes(const PanelFormat& format, size_t blocks) {
+  size_t scale_bytes = blocks * 32;  // kHalf
+  if (format.scales == PanelScales::kHalfMin) scale_bytes = blocks * 64;
+  if (format.scales == PanelScales::kSuper) scale_bytes = 64 + blocks * 32;
+  if (format.scales == PanelScales::kSuperHalves) scale_bytes = 32 + blocks * 32;
+  return (panel_scales_offset(format, blocks) + scale_bytes + 63) / 64 * 64;
+}
 
 }  // namespace rill::quant

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PackedMatrix: a weight matrix [rows, cols] in the order in which the kernels read it. Layouts: docs/numerics.md.
+// PackedMatrix: a weight matrix [rows, cols] in the order in which the kernels read it. Layout:
+// quant/blocks.h.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/result.h"
+#include "quant/blocks.h"
 #include "tensor/tensor.h"
 
 namespace rill {
@@ -15,13 +17,11 @@ class ThreadPool;
 
 namespace rill::quant {
 
-/// Rows per panel: one layout serves every tier (one AVX-512 register, two AVX2 registers, four NEON registers).
-inline constexpr size_t kPanelRows = 16;
-
 /// How the values lie in memory.
 enum class Layout {
   kPanels,  ///< 16 rows interleaved (kPanelRows), rows padded with zeros to whole panels
-  kFile,    ///< as the file has them, row after row; kernels read panels packed on the fly into scratch memory
+  kFile,    ///< as the file has them, row after row; kernels read panels packed on the fly into
+            ///< scratch memory
 };
 
 /// A matrix for ops::matmul and for row lookups; move-only.
@@ -30,11 +30,16 @@ class PackedMatrix {
   PackedMatrix() = default;
 
   /// Packs a stored [rows, cols] matrix (a rank-3 or -4 tensor counts as [rows(), cols()]).
-  /// Types: F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q5_K, Q6_K.
+  /// Types: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K.
   /// Errors: kUnsupported (another type), kOutOfMemory.
   static Result<PackedMatrix> pack(const TensorView& source, ThreadPool& pool);
+  /// Packs only rows [first_row, first_row + num_rows): one expert of a stacked tensor.
+  static Result<PackedMatrix> pack_rows(const TensorView& source, size_t first_row, size_t num_rows,
+                                        ThreadPool& pool);
   /// Keeps the file's own layout; `source` must outlive the matrix. Same results, no copy.
   static Result<PackedMatrix> borrow(const TensorView& source);
+  static Result<PackedMatrix> borrow_rows(const TensorView& source, size_t first_row,
+                                          size_t num_rows);
 
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] size_t rows() const { return rows_; }
@@ -50,7 +55,8 @@ class PackedMatrix {
   /// Bytes held in memory by this matrix (0 when borrowed).
   [[nodiscard]] size_t owned_bytes() const { return owned_.size_bytes(); }
 
-  /// Dequantizes one row; out has cols() values. Equal to dequantizing the file's row, whatever the layout.
+  /// Dequantizes one row; out has cols() values. Equal to dequantizing the file's row, whatever the
+  /// layout.
   void read_row(size_t row, std::span<float> out) const;
 
  private:

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quant/k_quants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+#include "quant/quantize.h"
+
+namespace rill::quant {
+namespace {
+
+constexpr size_t kSubBlocks = 8;     // of 32 values, Q4_K and Q5_K
+constexpr size_t kQ6SubBlocks = 16;  // of 16 values, Q6_K
+constexpr int kMaxSixBits = 63;
+constexpr int kCandidates = 20;  // grids tried per sub-block; more gain less than 0.1% of the error
+
+int round_within(float value, int low, int high) {
+  if (!(value > static_cast<float>(low))) return low;  // NaN too
+  if (value >= static_cast<float>(high)) return high;
+  return static_cast<int>(std::floor(value + 0.5f));
+}
+
+// Errors of large weights cost more, but small ones still count: |x| plus the block's root mean
+// square.
+template <size_t kSize>
+std::array<float, kSize> weights_of(const float* x) {
+  float squares = 0;
+  for (size_t i = 0; i < kSize; ++i) squares += x[i] * x[i];
+  const float rms = std::sqrt(squares / static_cast<float>(kSize));
+  std::array<float, kSize> weights;
+  for (size_t i = 0; i < kSize; ++i) weights[i] = rms + std::fabs(x[i]);
+  return weights;
+}
+
+struct ScaleMinimum {
+  float scale = 0;
+  float minimum = 0;  // v = scale * q - minimum, minimum >= 0
+};
+
+// Quants for a given scale and minimum.
+void quants_for(const float* x, ScaleMinimum fit, int limit, std::array<uint8_t, 32>& q) {
+  const float inverse = fit.scale > 0 ? 1.0f / fit.scale : 0.0f;
+  for (size_t i = 0; i < 32; ++i) {
+    q[i] = static_cast<uint8_t>(round_within((x[i] + fit.minimum) * inverse, 0, limit));
+  }
+}
+
+// Weighted least squares for scale and minimum, the quants being given.
+ScaleMinimum solve(const float* x, const std::array<float, 32>& w,
+                   const std::array<uint8_t, 32>& q) {
+  double sw = 0, swq = 0, swqq = 0, swx = 0, swxq = 0;
+  for (size_t i = 0; i < 32; ++i) {
+    const double weight = w[i], quant = q[i];
+    sw += weight;
+    swq += weight * quant;
+    swqq += weight * quant * quant;
+    swx += weight * x[i];
+    swxq += weight * x[i] * quant;
+  }
+  const double determinant = sw * swqq - swq * swq;
+  double scale = 0, offset = 0;
+  if (determinant > 0) {
+    scale = (sw * swxq - swx * swq) / determinant;
+    offset = (swqq * swx - swq * swxq) / determinant;
+  }
+  if (offset > 0 || determinant <= 0) {  // the format has no negative minimum
+    offset = 0;
+    scale = swqq > 0 ? swxq / swqq : 0;
+  }
+  return {static_cast<float>(std::max(scale, 0.0)), static_cast<float>(-offset)};
+}
+
+float error_of(const float* x, const std::array<float, 32>& w, const std::array<uint8_t, 32>& q,
+               ScaleMinimum fit) {
+  float error = 0;
+  for (size_t i = 0; i < 32; ++i) {
+    const float difference = fit.scale * static_cast<float>(q[i]) - fit.minimum - x[i];
+    error += w[i] * difference * difference;
+  }
+  return error;
+}
+
+// The best scale and minimum of a sub-block for quants 0..limit.
+ScaleMinimum fit_sub_block(const float* x, int limit) {
+  const std::array<float, 32> w = weights_of<32>(x);
+  const float low = std::min(*std::min_element(x, x + 32), 0.0f);
+  const float high = *std::max_element(x, x + 32);
+  if (!(high > low)) return {0.0f, -low};
+  ScaleMinimum best = {(high - low) / static_cast<float>(limit), -low};
+  std::array<uint8_t, 32> q;
+  quants_for(x, best, limit, q);
+  float best_error = error_of(x, w, q, best);
+  for (int step = 0; step < kCandidates; ++step) {
+    const float levels = static_cast<float>(limit) - 1.0f + 0.1f * static_cast<float>(step);
+    quants_for(x, {(high - low) / levels, -low}, limit, q);
+    const ScaleMinimum fit = solve(x, w, q);
+    quants_for(x, fit, limit, q);
+    const float error = error_of(x, w, q, fit);
+    if (error < best_error) {
+      best_error = error;
+      best = fit;
+    }
+  }
+  return best;
+}
+
+// Scales, minimums and quants of a superblock of Q4_K (limit 15) or Q5_K (limit 31).
+struct SuperBlock {
+  uint16_t d = 0;
+  uint16_t dmin = 0;
+  SuperScales scales = {};
+  std::array<std::array<uint8_t, 32>, kSubBlocks> q = {};
+};
+
+SuperBlock quantize_super_block(const float* values, int limit) {
+  std::array<ScaleMinimum, kSubBlocks> fits;
+  ScaleMinimum largest;
+  for (size_t j = 0; j < kSubBlocks; ++j) {
+    fits[j] = fit_sub_block(values + 32 * j, limit);
+    largest.scale = std::max(largest.scale, fits[j].scale);
+    largest.minimum = std::max(largest.minimum, fits[j].minimum);
+  }
+  SuperBlock out;
+  out.d = float_to_half(largest.scale / kMaxSixBits);
+  out.dmin = float_to_half(largest.minimum / kMaxSixBits);
+  const float d = half_to_float(out.d);
+  const float dmin = half_to_float(out.dmin);
+  for (size_t j = 0; j < kSubBlocks; ++j) {
+    const int scale = d > 0 ? round_within(fits[j].scale / d, 0, kMaxSixBits) : 0;
+    const int minimum = dmin > 0 ? round_within(fits[j].minimum / dmin, 0, kMaxSixBits) : 0;
+    out.scales.scale[j] = static_cast<uint8_t>(scale);
+    out.scales.minimum[j] = static_cast<uint8_t>(minimum);
+    const ScaleMinimum stored = {d * static_cast<float>(scale), dmin * static_cast<float>(minimum)};
+    quants_for(values + 32 * j, stored, limit, out.q[j]);
+  }
+  return out;
+}
+
+void put_super_nibbles(const SuperBlock& block, uint8_t (&out)[128]) {
+  for (size_t i = 0; i < 128; ++i) {
+    const size_t pair = i / 32;
+    out[i] = static_cast<uint8_t>((block.q[2 * pair][i % 32] & 15) |
+                                  (block.q[2 * pair + 1][i % 32] & 15) << 4);
+  }
+}
+
+// The best symmetric scale for 16 values and quants -32..31; may be negative.
+float fit_q6_scale(const float* x) {
+  float largest = x[0];
+  for (size_t i = 1; i < 16; ++i) {
+    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
+  }
+  if (!(std::fabs(largest) > 0)) return 0.0f;
+  const std::array<float, 16> w = weights_of<16>(x);
+  float best_gain = 0;
+  float best = 0;
+  for (int step = 0; step < kCandidates; ++step) {
+    const float levels = 31.0f + 0.1f * static_cast<float>(step);
+    const float inverse = -levels / largest;
+    float swxq = 0, swqq = 0;
+    for (size_t i = 0; i < 16; ++i) {
+      const auto q = static_cast<float>(round_within(x[i] * inverse, -32, 31));
+      swxq += w[i] * x[i] * q;
+      swqq += w[i] * q * q;
+    }
+    // The error is sum(w x^2) - swxq^2 / swqq at the best scale swxq / swqq.
+    if (swqq > 0 && swxq * swxq > best_gain * swqq) {
+      best_gain = swxq * swxq / swqq;
+      best = swxq / swqq;
+    }
+  }
+  return best;
+}
+
+void put_q6_quant(size_t i, uint8_t q, BlockQ6_K& block) {
+  const size_t half = i / 128, quarter = i % 128 / 32, l = i % 32;
+  uint8_t& low = block.low[64 * half + 32 * (quarter % 2) + l];
+  low = static_cast<uint8_t>(low | (q & 15) << (quarter < 2 ? 0 : 4));
+  uint8_t& high = block.high[32 * half + l];
+  high = static_cast<uint8_t>(high | (q >> 4) << (2 * quarter));
+}
+
+template <typename Block>
+void read_super_block(const Block& block, float* out) {
+  const float d = half_to_float(block.d);
+  const float dmin = half_to_float(block.dmin);
+  const SuperScales scales = unpack_scales(block.scales);
+  for (size_t j = 0; j < kSubBlocks; ++j) {
+    const float scale = d * static_cast<float>(scales.scale[j]);
+    const float minimum = dmin * static_cast<float>(scales.minimum[j]);
+    for (size_t l = 0; l < 32; ++l) {
+      const int byte = block.q[j / 2 * 32 + l];
+      int q = j % 2 == 0 ? byte & 15 : byte >> 4;
+      if constexpr (sizeof(Block) == sizeof(BlockQ5_K)) q |= ((block.high[l] >> j) & 1) << 4;
+      out[32 * j + l] = scale * static_cast<float>(q) - minimum;
+    }
+  }
+}
+
+}  // namespace
+
+SuperScales unpack_scales(const uint8_t (&b)[12]) {
+  SuperScales out = {};
+  for (size_t j = 0; j < 4; ++j) {
+    out.scale[j] = b[j] & 63;
+    out.minimum[j] = b[j + 4] & 63;
+    out.scale[j + 4] = static_cast<uint8_t>((b[j + 8] & 15) | (b[j] >> 6) << 4);
+    out.minimum[j + 4] = static_cast<uint8_t>(b[j + 8] >> 4 | (b[j + 4] >> 6) << 4);
+  }
+  return out;
+}
+
+void pack_scales(const SuperScales& scales, uint8_t (&b)[12]) {
+  for (size_t j = 0; j < 4; ++j) {
+    b[j] = static_cast<uint8_t>(scales.scale[j] | (scales.scale[j + 4] >> 4) << 6);
+    b[j + 4] = static_cast<uint8_t>(scales.minimum[j] | (scales.minimum[j + 4] >> 4) << 6);
+    b[j + 8] = static_cast<uint8_t>((scales.scale[j + 4] & 15) | (scales.minimum[j + 4] & 15) << 4);
+  }
+}
+
+void read_q4_k(const BlockQ4_K& block, float* out) { read_super_block(block, out); }
+void read_q5_k(const BlockQ5_K& block, float* out) { read_super_block(block, out); }
+
+uint8_t q6_k_quant(const BlockQ6_K& block, size_t i) {
+  const size_t half = i / 128, quarter = i % 128 / 32, l = i % 32;
+  const int low = block.low[64 * half + 32 * (quarter % 2) + l] >> (quarter < 2 ? 0 : 4) & 15;
+  const int high = block.high[32 * half + l] >> (2 * quarter) & 3;
+  return static_cast<uint8_t>(low | high << 4);
+}
+
+void read_q6_k(const BlockQ6_K& block, float* out) {
+  const float d = half_to_float(block.d);
+  for (size_t i = 0; i < 256; ++i) {
+    const float scale = d * static_cast<float>(block.scales[i / 16]);
+    out[i] = scale * static_cast<float>(q6_k_quant(block, i) - 32);
+  }
+}
+
+void write_block(const float* values, BlockQ4_K& block) {
+  const SuperBlock super = quantize_super_block(values, 15);
+  block.d = super.d;
+  block.dmin = super.dmin;
+  pack_scales(super.scales, block.scales);
+  put_super_nibbles(super, block.q);
+}
+
+void write_block(const float* values, BlockQ5_K& block) {
+  const SuperBlock super = quantize_super_block(values, 31);
+  block.d = super.d;
+  block.dmin = super.dmin;
+  pack_scales(super.scales, block.scales);
+  put_super_nibbles(super, block.q);
+  for (size_t l = 0; l < 32; ++l) {
+    int bits = 0;
+    for (size_t j = 0; j < kSubBlocks; ++j) bits |= (super.q[j][l] >> 4) << j;
+    block.high[l] = static_cast<uint8_t>(bits);
+  }
+}
+
+void write_block(const float* values, BlockQ6_K& block) {
+  std::array<float, kQ6SubBlocks> fits;
+  float largest = 0;  // with its sign: it becomes scale -128
+  for (size_t j = 0; j < kQ6SubBlocks; ++j) {
+    fits[j] = fit_q6_scale(values + 16 * j);
+    if (std::fabs(fits[j]) > std::fabs(largest)) largest = fits[j];
+  }
+  block = {};
+  block.d = float_to_half(largest / -128.0f);
+  const float d = half_to_float(block.d);
+  for (size_t j = 0; j < kQ6SubBlocks; ++j) {
+    const int scale = d != 0 ? round_within(fits[j] / d, -128, 127) : 0;
+    block.scales[j] = static_cast<int8_t>(scale);
+    const float step = d * static_cast<float>(scale);
+    for (size_t l = 0; l < 16; ++l) {
+      const float scaled = step != 0 ? values[16 * j + l] / step : 0.0f;
+      put_q6_quant(16 * j + l, static_cast<uint8_t>(round_within(scaled, -32, 31) + 32), block);
+    }
+  }
+}
+
+}  // namespace rill::quant
