@@ -115,11 +115,12 @@ float quantize_symmetric(const float* x, int zero_point, std::array<uint8_t, 32>
   return d;
 }
 
-// The smallest value of a block; -0 lies below +0.
+// The smallest value of a block; of equal ones (+0 and -0) the last, as the reference quantizer
+// takes it.
 float lowest(const float* x) {
   float best = x[0];
   for (size_t i = 1; i < 32; ++i) {
-    if (x[i] < best || (x[i] == best && std::signbit(x[i]))) best = x[i];
+    if (x[i] <= best) best = x[i];
   }
   return best;
 }
