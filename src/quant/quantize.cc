@@ -115,14 +115,19 @@ float quantize_symmetric(const float* x, int zero_point, std::array<uint8_t, 32>
   return d;
 }
 
-// The smallest value of a block; of equal ones (+0 and -0) the last, as the reference quantizer
-// takes it.
-float lowest(const float* x) {
-  float best = x[0];
+struct Range {
+  float low;
+  float high;
+};
+
+// The range of a block; of equal values (+0 and -0) the last counts, as in the reference quantizer.
+Range range_of(const float* x) {
+  Range range = {x[0], x[0]};
   for (size_t i = 1; i < 32; ++i) {
-    if (x[i] <= best) best = x[i];
+    if (x[i] <= range.low) range.low = x[i];
+    if (x[i] >= range.high) range.high = x[i];
   }
-  return best;
+  return range;
 }
 
 struct ScaleMin {
@@ -132,8 +137,7 @@ struct ScaleMin {
 
 // Asymmetric types: the range of the block is spread over [0, limit].
 ScaleMin quantize_range(const float* x, int limit, std::array<uint8_t, 32>& q) {
-  const float low = lowest(x);
-  const float high = *std::max_element(x, x + 32);
+  const auto [low, high] = range_of(x);
   const float d = (high - low) / static_cast<float>(limit);
   const float id = inverse(d);
   for (size_t i = 0; i < 32; ++i) q[i] = quant((x[i] - low) * id + 0.5f, limit);
