@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Causal grouped-query attention over a block-wise KV cache, in tiles of 64 positions (docs/numerics.md, rule 7).
+// Causal grouped-query attention over a block-wise KV cache, in tiles of 64 positions
+// (docs/numerics.md, rule 7).
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@ namespace rill::ops {
 /// Positions per KV block; a multiple of the attention tile.
 inline constexpr size_t kKvBlockPositions = 256;
 
-/// Keys and values of one layer. blocks[b] points at block b of that layer: [2 (k, v), G, kKvBlockPositions, d]
-/// elements of dtype (F32 or F16); position p is in block p / kKvBlockPositions.
+/// Keys and values of one layer. blocks[b] points at block b of that layer: [2 (k, v), G,
+/// kKvBlockPositions, d] elements of dtype (F32 or F16); position p is in block p /
+/// kKvBlockPositions.
 struct KvView {
   DType dtype = DType::kF32;
   size_t num_kv_heads = 0;  // G
@@ -24,7 +26,8 @@ struct KvView {
   std::span<std::byte* const> blocks;
 };
 
-/// Writes keys and values [T, G*d] to positions first_position .. + T - 1 (rounded when the cache is F16).
+/// Writes keys and values [T, G*d] to positions first_position .. + T - 1 (rounded when the cache
+/// is F16).
 void store_kv(Context& context, ConstMat k, ConstMat v, size_t first_position, const KvView& kv);
 
 struct AttentionArgs {
@@ -34,14 +37,16 @@ struct AttentionArgs {
   float scale = 0;            ///< times q.k
 };
 
-/// out [T, H*d] = softmax(q k^T * scale) v, causal. Keys of q's own positions must be stored already.
-/// Errors: kOutOfMemory (scratch).
-Status attention(Context& context, ConstMat q, const KvView& kv, const AttentionArgs& args, Mat out);
+/// out [T, H*d] = softmax(q k^T * scale) v, causal. scale > 0. Keys of q's own positions must be
+/// stored already. Errors: kOutOfMemory (scratch).
+Status attention(Context& context, ConstMat q, const KvView& kv, const AttentionArgs& args,
+                 Mat out);
 
 /// Full-context attention with relative positions of the conformer (Transformer-XL form).
-/// score[i, j] = ((q_i + bias_u) . k_j + (q_i + bias_v) . p[T-1-(i-j)]) * scale
-/// Shapes: q, k, v [T, H*d]; positions [2T-1, H*d]; bias_u, bias_v [H, d]; out [T, H*d].
-/// The [T, T] scores are never held whole: query blocks bound the scratch memory.
+/// score[i, j] = ((q_i + bias_u) . k_j + (q_i + bias_v) . p[T-1-(i-j)]) * scale: two dot products
+/// over 16 lanes, their sum, then the scale. Keys are visited in the tiles of causal attention,
+/// merged in ascending order. Shapes: q, k, v [T, H*d]; positions [2T-1, H*d]; bias_u, bias_v [H,
+/// d]; out [T, H*d]. The [T, T] scores are never held whole: query blocks bound the scratch memory.
 /// Errors: kOutOfMemory (scratch).
 /// Source: liquid-audio conformer/mha.py, RelPositionMultiHeadAttention.
 struct RelPosAttentionArgs {
