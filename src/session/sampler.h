@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -44,12 +45,12 @@ class Sampler {
   /// Tells the penalties about a token of the reply.
   void observe_reply(int32_t token);
 
-  /// Picks from finite logits, which are changed in place by bias and penalties, and counts the
-  /// step. Errors: kInvalidArgument (every token is banned).
-  Result<int32_t> pick(std::span<float> logits);
+  /// Picks from finite logits [V] and counts the step.
+  /// Errors: kInvalidArgument (every token is banned).
+  Result<int32_t> pick(std::span<const float> logits);
 
   /// The probabilities that pick() would draw from; 0 for what was cut. Shapes: logits, out [V].
-  void probabilities(std::span<float> logits, std::span<float> out);
+  void probabilities(std::span<const float> logits, std::span<float> out);
 
   /// Draws so far; a restored sequence continues with the saved value.
   [[nodiscard]] uint64_t step() const { return step_; }
@@ -66,18 +67,22 @@ class Sampler {
   [[nodiscard]] bool is_greedy() const {
     return options_.temperature <= 0.0f || options_.top_k == 1;
   }
-  void apply_penalties(std::span<float> logits) const;
+  [[nodiscard]] bool has_penalties() const;
+  std::span<const float> apply_penalties(std::span<const float> logits);
   void select(std::span<const float> logits);  // fills candidates_, in order where needed
+  [[nodiscard]] double total_weight() const;
+  static Error all_banned();
   void keep_top_k();
   void keep_top_p();
   void keep_min_p();
-  void order_prefix(size_t count);
+  void order_prefix(size_t count);  // at least so many, in the order of the draw
 
   SamplerOptions options_;
   uint64_t step_ = 0;
-  std::vector<int32_t> history_;                   // prompt and reply, for the repetition window
+  std::deque<int32_t> history_;                    // prompt and reply, for the repetition window
   std::unordered_map<int32_t, uint32_t> seen_;     // occurrences within that window
   std::unordered_map<int32_t, uint32_t> replied_;  // occurrences in the reply
+  std::vector<float> adjusted_;                    // logits after bias and penalties
   std::vector<Candidate> candidates_;
   size_t ordered_ = 0;  // candidates_[0, ordered_) are sorted and in front of all others
 };

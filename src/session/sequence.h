@@ -44,7 +44,7 @@ class Sequence {
   [[nodiscard]] std::span<const float> hidden() const { return hidden_; }
   /// Logits of the last step, [V], computed on first use. Needs at least one step.
   /// Errors: kOutOfMemory, kInternal. Lifetime: until the next append.
-  Result<std::span<float>> logits(ops::Context& context);
+  Result<std::span<const float>> logits(ops::Context& context);
 
   [[nodiscard]] Sequence clone() const;
   [[nodiscard]] const model::lfm2::Backbone& backbone() const { return *backbone_; }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/str_cat.h"
+#include "ops/moe.h"
 
 namespace rill::model::lfm2 {
 namespace {
@@ -17,7 +18,6 @@ constexpr size_t kMaxHeadDim = 1024;
 constexpr size_t kMaxVocab = size_t{1} << 24;
 constexpr size_t kMaxContext = size_t{1} << 24;
 constexpr size_t kMaxKernel = 64;
-constexpr size_t kMaxExperts = 1024;
 
 Error bad(const Config& config, const std::string& what) {
   return Error{ErrorCode::kInvalidFormat, cat("load config: ", config.source, ": ", what)};
@@ -49,7 +49,7 @@ Status check_attention(const Config& config) {
 Status check_experts(const Config& config) {
   if (config.num_experts == 0) return {};
   RILL_RETURN_IF_ERROR(
-      check_range(config, "number of experts", config.num_experts, 1, kMaxExperts));
+      check_range(config, "number of experts", config.num_experts, 1, ops::kMaxExperts));
   RILL_RETURN_IF_ERROR(
       check_range(config, "experts per token", config.num_experts_per_tok, 1, config.num_experts));
   RILL_RETURN_IF_ERROR(

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/generator.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rill::session {
+
+std::string_view stop_reason_name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kNone:
+      return "none";
+    case StopReason::kStopToken:
+      return "stop_token";
+    case StopReason::kMaxTokens:
+      return "max_tokens";
+    case StopReason::kContextFull:
+      return "context_full";
+    case StopReason::kCancelled:
+      return "cancelled";
+  }
+  return "none";
+}
+
+Generator::Generator(Sequence& sequence, GenerateOptions options)
+    : sequence_(sequence), options_(std::move(options)), sampler_(options_.sampler) {}
+
+void Generator::observe_prompt(std::span<const int32_t> tokens) {
+  for (const int32_t token : tokens) sampler_.observe_prompt(token);
+}
+
+Result<std::optional<int32_t>> Generator::next(ops::Context& context) {
+  const auto stop = [&](StopReason reason) {
+    stop_reason_ = reason;
+    return std::optional<int32_t>();
+  };
+  if (stop_reason_ != StopReason::kNone) return std::optional<int32_t>();
+  if (num_tokens_ >= options_.max_tokens) return stop(StopReason::kMaxTokens);
+  if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
+    return stop(StopReason::kCancelled);
+  }
+  if (pending_ >= 0) {
+    if (sequence_.room() == 0) return stop(StopReason::kContextFull);
+    RILL_RETURN_IF_ERROR(sequence_.append_token(context, pending_));
+    pending_ = -1;
+  }
+  RILL_ASSIGN_OR_RETURN(const std::span<const float> logits, sequence_.logits(context));
+  RILL_ASSIGN_OR_RETURN(const int32_t token, sampler_.pick(logits));
+  const std::vector<int32_t>& stop_ids = options_.stop_ids;
+  if (std::find(stop_ids.begin(), stop_ids.end(), token) != stop_ids.end()) {
+    stop_id_ = token;
+    return stop(StopReason::kStopToken);
+  }
+  sampler_.observe_reply(token);
+  pending_ = token;
+  ++num_tokens_;
+  return std::optional<int32_t>(token);
+}
+
+Result<Reply> generate(ops::Context& context, Sequence& sequence, const GenerateOptions& options) {
+  Generator generator(sequence, options);
+  Reply reply;
+  while (true) {
+    RILL_ASSIGN_OR_RETURN(const std::optional<int32_t> token, generator.next(context));
+    if (!token) break;
+    reply.tokens.push_back(*token);
+  }
+  reply.stop_reason = generator.stop_reason();
+  return reply;
+}
+
+}  // namespace rill::session
