@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audio/istft.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/det_math.h"
+#include "base/str_cat.h"
+
+namespace rill::audio {
+namespace {
+
+constexpr double kMinEnvelope = 1e-11;
+constexpr float kMaxLogMagnitude = 60.0f;  // e^60 leaves room for the sums in float
+constexpr float kMaxPhase = 1e9f;          // as far as det::sin and det::cos go
+
+bool row_is_sane(const float* row, size_t bins) {
+  for (size_t k = 0; k < bins; ++k) {
+    if (!(row[k] <= kMaxLogMagnitude) || !(std::fabs(row[bins + k]) <= kMaxPhase)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<IstftStream> IstftStream::create(std::span<const float> window, size_t hop_length) {
+  const size_t n_fft = window.size();
+  RILL_ASSIGN_OR_RETURN(RealFft fft, RealFft::create(n_fft));
+  const size_t hop = hop_length == 0 ? n_fft / 4 : hop_length;
+  if (hop == 0 || hop > n_fft || (n_fft - hop) % 2 != 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 cat("istft: got n_fft ", n_fft, " and hop_length ", hop,
+                     ", expected a hop up to n_fft with an even difference")};
+  }
+  std::vector<double> wide(window.begin(), window.end());
+  // Each sample that is kept lies in the middle `hop` samples of one row, so this bounds the
+  // envelope below.
+  const size_t margin = (n_fft - hop) / 2;
+  for (size_t i = 0; i < n_fft; ++i) {
+    const bool kept = i >= margin && i < margin + hop;
+    if (!std::isfinite(wide[i]) || std::fabs(wide[i]) > 1e6 ||
+        (kept && wide[i] * wide[i] < kMinEnvelope)) {
+      return Error{ErrorCode::kInvalidFormat, cat("istft window: value ", i, ": got ", window[i])};
+    }
+  }
+  return IstftStream(std::move(fft), std::move(wide), hop);
+}
+
+IstftStream::IstftStream(RealFft fft, std::vector<double> window, size_t hop)
+    : fft_(std::move(fft)),
+      window_(std::move(window)),
+      hop_(hop),
+      spectrum_(fft_.num_bins()),
+      block_(fft_.size()) {}
+
+Status IstftStream::push(ConstMat rows, std::vector<float>& out) {
+  const size_t bins = fft_.num_bins();
+  RILL_CHECK(rows.cols == 2 * bins, "istft: rows hold n_fft + 2 values");
+  for (size_t r = 0; r < rows.rows; ++r) {
+    const float* row = rows.row(r);
+    if (!row_is_sane(row, bins)) {
+      return Error{ErrorCode::kInternal,
+                   cat("istft: row ", rows_, ": a log-magnitude or phase is not finite or absurd")};
+    }
+    for (size_t k = 0; k < bins; ++k) {
+      const double magnitude = det::exp(static_cast<double>(row[k]));
+      const double phase = static_cast<double>(row[bins + k]);
+      spectrum_[k] = {magnitude * det::cos(phase), magnitude * det::sin(phase)};
+    }
+    fft_.inverse(spectrum_, work_, block_);
+    const size_t begin = static_cast<size_t>(rows_ * static_cast<int64_t>(hop_) - position_);
+    signal_.resize(begin + block_.size(), 0.0);
+    envelope_.resize(begin + block_.size(), 0.0);
+    for (size_t i = 0; i < block_.size(); ++i) {
+      signal_[begin + i] += block_[i] * window_[i];
+      envelope_[begin + i] += window_[i] * window_[i];
+    }
+    ++rows_;
+    emit(rows_ * static_cast<int64_t>(hop_), out);
+  }
+  return {};
+}
+
+// Puts out the samples before position `end` and forgets them; the margin before the first is
+// dropped.
+void IstftStream::emit(int64_t end, std::vector<float>& out) {
+  const int64_t margin = static_cast<int64_t>((fft_.size() - hop_) / 2);
+  const size_t count = static_cast<size_t>(end - position_);
+  for (size_t i = 0; i < count; ++i) {
+    if (position_ + static_cast<int64_t>(i) < margin) continue;
+    out.push_back(static_cast<float>(signal_[i] / envelope_[i]));
+  }
+  signal_.erase(signal_.begin(), signal_.begin() + static_cast<std::ptrdiff_t>(count));
+  envelope_.erase(envelope_.begin(), envelope_.begin() + static_cast<std::ptrdiff_t>(count));
+  position_ = end;
+}
+
+void IstftStream::finish(std::vector<float>& out) {
+  if (rows_ == 0) return;
+  emit(rows_ * static_cast<int64_t>(hop_) + static_cast<int64_t>((fft_.size() - hop_) / 2), out);
+}
+
+}  // namespace rill::audio
