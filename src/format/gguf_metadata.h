@@ -10,23 +10,6 @@
 
 namespace rill::format {
 
-/// GGUF's metadata type numbers.
-enum class GgufType : uint32_t {
-  kU8 = 0,
-  kI8 = 1,
-  kU16 = 2,
-  kI16 = 3,
-  kU32 = 4,
-  kI32 = 5,
-  kF32 = 6,
-  kBool = 7,
-  kString = 8,
-  kArray = 9,
-  kU64 = 10,
-  kI64 = 11,
-  kF64 = 12,
-};
-
 inline constexpr uint64_t kMaxGgufEntries = uint64_t{1} << 20;        // keys, and tensors
 inline constexpr uint64_t kMaxGgufNameBytes = 65535;                  // a key or a tensor name
 inline constexpr uint64_t kMaxGgufStringBytes = uint64_t{1} << 26;    // a string value

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/metadata.h"
 
+#include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/str_cat.h"
@@ -8,10 +10,11 @@
 namespace rill::format {
 namespace {
 
-constexpr uint32_t kArray = 9;
+constexpr uint32_t number_of(GgufType type) { return static_cast<uint32_t>(type); }
 
 std::string type_text(const MetadataValue& value) {
-  if (value.type == kArray) return cat("array of ", metadata_type_name(value.element_type));
+  if (value.type == number_of(GgufType::kArray))
+    return cat("array of ", metadata_type_name(value.element_type));
   return std::string(metadata_type_name(value.type));
 }
 
@@ -63,6 +66,47 @@ std::string_view metadata_type_name(uint32_t type) {
   return type < std::size(kNames) ? kNames[type] : std::string_view("unknown type");
 }
 
+MetadataValue metadata_u32(uint32_t value) {
+  return {number_of(GgufType::kU32), 0, uint64_t{value}};
+}
+
+MetadataValue metadata_u64(uint64_t value) { return {number_of(GgufType::kU64), 0, value}; }
+
+MetadataValue metadata_i32(int32_t value) { return {number_of(GgufType::kI32), 0, int64_t{value}}; }
+
+MetadataValue metadata_f32(float value) {
+  return {number_of(GgufType::kF32), 0, static_cast<double>(value)};
+}
+
+MetadataValue metadata_bool(bool value) { return {number_of(GgufType::kBool), 0, value}; }
+
+MetadataValue metadata_string(std::string value) {
+  return {number_of(GgufType::kString), 0, std::move(value)};
+}
+
+MetadataValue metadata_strings(MetadataValue::Strings values) {
+  return {number_of(GgufType::kArray), number_of(GgufType::kString), std::move(values)};
+}
+
+MetadataValue metadata_i32s(const std::vector<int32_t>& values) {
+  return {number_of(GgufType::kArray), number_of(GgufType::kI32),
+          MetadataValue::Ints(values.begin(), values.end())};
+}
+
+MetadataValue metadata_f32s(const std::vector<float>& values) {
+  return {number_of(GgufType::kArray), number_of(GgufType::kF32),
+          MetadataValue::Doubles(values.begin(), values.end())};
+}
+
+void Metadata::set(std::string key, MetadataValue value) {
+  const auto it = index_.find(key);
+  if (it == index_.end()) {
+    add(std::move(key), std::move(value));
+  } else {
+    pairs_[it->second].second = std::move(value);
+  }
+}
+
 bool Metadata::add(std::string key, MetadataValue value) {
   if (!index_.emplace(key, pairs_.size()).second) return false;
   pairs_.emplace_back(std::move(key), std::move(value));
@@ -86,7 +130,10 @@ Result<uint64_t> Metadata::get_u64(std::string_view key) const {
 }
 
 Result<double> Metadata::get_float(std::string_view key) const {
-  return get_as<double>(*this, key, "f32 or f64");
+  RILL_ASSIGN_OR_RETURN(const double value, get_as<double>(*this, key, "f32 or f64"));
+  // A NaN would pass every range check that is written as "refuse if less".
+  if (!std::isfinite(value)) return wrong(*this, key, cat(value), "a finite number");
+  return value;
 }
 
 Result<bool> Metadata::get_bool(std::string_view key) const {
