@@ -92,4 +92,17 @@ const KernelTable& kernel_table(IsaTier tier) {
 
 std::span<const KernelRow> kernel_rows() { return kRows; }
 
+std::vector<KernelRow> functions_of(IsaTier tier) {
+  std::vector<KernelRow> out;
+  for (const KernelRow& row : kRows) {
+    if (!runs_on(row.tier, tier)) continue;
+    if (!out.empty() && out.back().function == row.function) {
+      out.back() = row;
+    } else {
+      out.push_back(row);
+    }
+  }
+  return out;
+}
+
 }  // namespace rill::kernels

@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/cpu_features.h"
 #include "kernels/families.h"
@@ -37,5 +38,7 @@ struct KernelRow {
   IsaTier tier;
 };
 [[nodiscard]] std::span<const KernelRow> kernel_rows();
+/// For each function the row that kernel_table(tier) uses.
+[[nodiscard]] std::vector<KernelRow> functions_of(IsaTier tier);
 
 }  // namespace rill::kernels

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DType: element and block types of stored tensors, with their sizes. Numbers are GGUF's (ggml_type).
+// DType: element and block types of stored tensors, with their sizes. Numbers are GGUF's
+// (ggml_type).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,8 @@
 
 namespace rill {
 
-/// How the values of a tensor are stored. Quantized types hold blocks of values (spec: GGUF block formats).
+/// How the values of a tensor are stored. Quantized types hold blocks of values (spec: GGUF block
+/// formats).
 enum class DType : uint32_t {
   kF32 = 0,
   kF16 = 1,
@@ -43,7 +45,8 @@ struct DTypeInfo {
 /// The type with GGUF's number, or nothing if this build does not know it.
 [[nodiscard]] std::optional<DType> dtype_from_gguf(uint32_t number);
 
-/// The name that GGUF's number has in the format, known to this build or not ("Q2_K", "IQ4_NL", ...); "" if none.
+/// The name that GGUF's number has in the format, known to this build or not ("Q2_K", "IQ4_NL",
+/// ...); "" if none.
 [[nodiscard]] std::string_view gguf_type_name(uint32_t number);
 
 [[nodiscard]] inline std::string_view dtype_name(DType type) { return dtype_info(type).name; }

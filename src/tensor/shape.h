@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shape: up to four dimensions, row-major, slowest first ([rows, cols]). GGUF stores them reversed; readers turn them.
+// Shape: up to four dimensions, row-major, slowest first ([rows, cols]). GGUF stores them reversed;
+// readers turn them.
 #pragma once
 
 #include <array>

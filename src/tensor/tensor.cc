@@ -18,7 +18,8 @@ const NamedTensor* TensorMap::find(std::string_view name) const {
 
 Result<Tensor> Tensor::create(size_t rows, size_t cols) {
   if (cols != 0 && rows > static_cast<size_t>(-1) / cols) {
-    return Error{ErrorCode::kOutOfMemory, "allocate tensor: the size does not fit the address space"};
+    return Error{ErrorCode::kOutOfMemory,
+                 "allocate tensor: the size does not fit the address space"};
   }
   Tensor tensor;
   RILL_ASSIGN_OR_RETURN(tensor.buffer_, AlignedBuffer::create_for<float>(rows * cols));

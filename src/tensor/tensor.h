@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TensorView, TensorMap: stored tensors as files hold them. Mat, ConstMat: rows of float activations.
-// Nothing here does arithmetic.
+// TensorView, TensorMap: stored tensors as files hold them. Mat, ConstMat: rows of float
+// activations. Nothing here does arithmetic.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 namespace rill {
 
-/// A non-owning view of a stored tensor; data may be unaligned. Lifetime: that of the file it came from.
+/// A non-owning view of a stored tensor; data may be unaligned. Lifetime: that of the file it came
+/// from.
 struct TensorView {
   const std::byte* data = nullptr;
   DType dtype = DType::kF32;
@@ -72,7 +73,9 @@ struct Mat {
   [[nodiscard]] Mat row_range(size_t begin, size_t count) const {
     return {data + begin * stride, count, cols, stride};
   }
-  [[nodiscard]] Mat col_range(size_t begin, size_t count) const { return {data + begin, rows, count, stride}; }
+  [[nodiscard]] Mat col_range(size_t begin, size_t count) const {
+    return {data + begin, rows, count, stride};
+  }
 };
 
 /// An owned, contiguous [rows, cols] matrix of F32.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trace: a tap on the intermediate tensors of a forward pass, for `rill verify`. Null in normal use.
+// Trace: a tap on the intermediate tensors of a forward pass, for `rill verify`. Null in normal
+// use.
 #pragma once
 
 #include <string_view>

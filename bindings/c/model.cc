@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// rill_model: a loaded package and its options.
+#include <span>
+#include <string_view>
+
+#include "base/parse_number.h"
+#include "base/str_cat.h"
+#include "objects.h"
+
+using namespace rill;
+using namespace rill::c_api;
+
+namespace {
+
+using model::lfm2_audio::LoadOptions;
+using model::lfm2_audio::MemoryFile;
+using model::lfm2_audio::Model;
+
+/// What model options say: how to load, and the limit that requests are held to.
+struct ModelOptions {
+  LoadOptions load;
+  double max_pass_duration_s = tasks::kDefaultMaxPassDurationS;
+};
+
+Error bad_option(std::string_view key, std::string_view value, std::string_view expected) {
+  return Error{ErrorCode::kInvalidArgument,
+               cat("model option ", key, ": got '", printable(value), "', expected ", expected)};
+}
+
+Status set_option(std::string_view key, std::string_view value, ModelOptions& options) {
+  const std::pair<std::string_view, std::optional<std::string>*> files[] = {
+      {"lfm2_audio.model_gguf", &options.load.files.model_gguf},
+      {"lfm2_audio.mmproj_gguf", &options.load.files.mmproj_gguf},
+      {"lfm2_audio.vocoder_gguf", &options.load.files.vocoder_gguf},
+      {"lfm2_audio.detokenizer_gguf", &options.load.files.detokenizer_gguf},
+  };
+  for (const auto& [name, target] : files) {
+    if (key == name) {
+      *target = std::string(value);
+      return {};
+    }
+  }
+  // The old name of the limit still works.
+  if (key == "lfm2_audio.max_pass_duration_sec" || key == "lfm2_audio.max_pass_seconds") {
+    const auto seconds = parse_double(value);
+    if (!seconds || *seconds < 1.0 || *seconds > 1e6)
+      return bad_option(key, value, "a number of seconds, 1 or more");
+    options.max_pass_duration_s = *seconds;
+    return {};
+  }
+  if (key == "lfm2_audio.cpu_repack") {
+    const auto repack = parse_bool(value);
+    if (!repack) return bad_option(key, value, "true or false");
+    options.load.repack = *repack;
+    return {};
+  }
+  return Error{ErrorCode::kInvalidArgument,
+               cat("LFM2-Audio does not take session option ", printable(key))};
+}
+
+Result<ModelOptions> read_options(const rill_model_options* options) {
+  ModelOptions out;
+  if (options == nullptr) return out;
+  for (size_t i = 0; i < options->num_options; ++i) {
+    const rill_option& option = options->options[i];
+    if (option.key == nullptr || option.value == nullptr) {
+      return Error{ErrorCode::kInvalidArgument,
+                   cat("open model: option ", i, " has no key or no value")};
+    }
+    RILL_RETURN_IF_ERROR(set_option(option.key, option.value, out));
+  }
+  if (options->for_speech != 0) out.load.use = model::lfm2_audio::Use::kSpeak;
+  return out;
+}
+
+/// `load` is called with the options and makes the package.
+template <typename Load>
+rill_status open_model(rill_engine* engine, const rill_model_options* options, const Load& load,
+                       rill_model** model, rill_error** error) {
+  auto parsed = read_options(options);
+  if (!parsed) return fail(std::move(parsed).error(), error);
+  const std::lock_guard<std::mutex> turn(engine->compute);
+  auto package = load(parsed->load);
+  if (!package) return fail(std::move(package).error(), error);
+  *model = new rill_model{engine, std::move(package).value(), parsed->max_pass_duration_s, {}};
+  (*model)->language = std::string(model::lfm2_audio::language_code((*model)->package->language()));
+  return RILL_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+rill_status rill_model_open(rill_engine* engine, const char* path,
+                            const rill_model_options* options, rill_model** model,
+                            rill_error** error) {
+  if (engine == nullptr || path == nullptr || model == nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "open model: engine, path or model is NULL", error);
+  }
+  return open_model(
+      engine, options,
+      [&](const LoadOptions& load) { return Model::load(std::string(path), load, *engine->pool); },
+      model, error);
+}
+
+rill_status rill_model_open_memory(rill_engine* engine, const rill_memory_file* files,
+                                   size_t num_files, const rill_model_options* options,
+                                   rill_model** model, rill_error** error) {
+  if (engine == nullptr || model == nullptr || (files == nullptr && num_files > 0)) {
+    return fail(ErrorCode::kInvalidArgument, "open model: engine, files or model is NULL", error);
+  }
+  std::vector<MemoryFile> memory;
+  for (const rill_memory_file& file : std::span(files, num_files)) {
+    if (file.name == nullptr || file.data == nullptr) {
+      return fail(ErrorCode::kInvalidArgument, "open model: a file has no name or no data", error);
+    }
+    memory.push_back({file.name, {static_cast<const std::byte*>(file.data), file.size}});
+  }
+  return open_model(
+      engine, options,
+      [&](const LoadOptions& load) {
+        return Model::load(std::span<const MemoryFile>(memory), load, *engine->pool);
+      },
+      model, error);
+}
+
+void rill_model_destroy(rill_model* model) { delete model; }
+
+const char* rill_model_language(const rill_model* model) { return model->language.c_str(); }
+
+const char* rill_model_name(const rill_model* model) { return model->package->name().c_str(); }
+
+}  // extern "C"

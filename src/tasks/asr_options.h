@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The request options of speech recognition, with their defaults, ranges and refusals.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace rill::tasks {
+
+/// How long audio is cut before transcription.
+enum class AudioChunkMode {
+  kAuto,   ///< whole up to the chunk duration, else as kFixed
+  kFixed,  ///< a chunk every chunk duration
+  kNone,   ///< one pass
+};
+
+/// Source: docs of the request options (spec: audio, section 16).
+struct AsrOptions {
+  std::string language;     ///< "" or "auto": the checkpoint's; else it must be the checkpoint's
+  size_t max_tokens = 512;  ///< per audio chunk; positive
+  AudioChunkMode audio_chunk_mode = AudioChunkMode::kAuto;
+  /// Seconds, at least 1. Unset: the smaller of 30 and the pass limit.
+  std::optional<double> audio_chunk_duration_s;
+};
+
+/// Sets one option from text. Errors: kInvalidArgument (an option that ASR does not take, a bad
+/// value), kUnsupported.
+Status set_asr_option(std::string_view key, std::string_view value, AsrOptions& options);
+
+}  // namespace rill::tasks

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/audio_input.h"
+
+#include <memory>
+#include <utility>
+
+#include "audio/byte_source.h"
+#include "audio/mono.h"
+#include "audio/pcm.h"
+#include "base/str_cat.h"
+#include "codec/audio_reader.h"
+
+namespace rill::tasks {
+namespace {
+
+// Longer input would hold gigabytes of samples; a pipe that never ends must not take all memory.
+constexpr int64_t kMaxSamples = int64_t{24} * 3600 * kModelSampleRateHz;
+
+Status check_samples(size_t frames, int32_t channels, int32_t rate_hz) {
+  if (channels < 1 || channels > static_cast<int32_t>(audio::kMaxChannels)) {
+    return Error{ErrorCode::kInvalidArgument, cat("set audio: channels: got ", channels,
+                                                  ", expected 1 to ", audio::kMaxChannels)};
+  }
+  if (rate_hz < static_cast<int32_t>(audio::kMinSampleRateHz) ||
+      rate_hz > static_cast<int32_t>(audio::kMaxSampleRateHz)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 cat("set audio: sample rate: got ", rate_hz, " Hz, expected ",
+                     audio::kMinSampleRateHz, " to ", audio::kMaxSampleRateHz)};
+  }
+  if (frames > static_cast<size_t>(-1) / sizeof(float) / static_cast<size_t>(channels)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 cat("set audio: frames: got ", frames, ", too many for memory")};
+  }
+  return {};
+}
+
+Result<std::vector<float>> read_source(std::unique_ptr<audio::ByteSource> source) {
+  RILL_ASSIGN_OR_RETURN(const auto reader, codec::open_audio(std::move(source)));
+  auto samples = audio::read_mono(*reader, kModelSampleRateHz, kMaxSamples);
+  if (!samples && samples.error().code == ErrorCode::kInvalidArgument) {
+    return Error{ErrorCode::kContextFull, std::move(samples).error().message};
+  }
+  return samples;
+}
+
+}  // namespace
+
+AudioInput AudioInput::from_path(std::string path) {
+  AudioInput input;
+  input.source_ = Path{std::move(path)};
+  return input;
+}
+
+AudioInput AudioInput::from_file_bytes(std::span<const std::byte> bytes) {
+  AudioInput input;
+  input.source_ = FileBytes{{bytes.begin(), bytes.end()}};
+  return input;
+}
+
+Result<AudioInput> AudioInput::from_samples(const float* samples, size_t frames, int32_t channels,
+                                            int32_t rate_hz) {
+  RILL_RETURN_IF_ERROR(check_samples(frames, channels, rate_hz));
+  const std::span<const float> all(samples, frames * static_cast<size_t>(channels));
+  if (Status finite = audio::check_finite(all, 0); !finite) {
+    return Error{ErrorCode::kInvalidArgument, std::move(finite).error().message};
+  }
+  AudioInput input;
+  input.source_ = Samples{{all.begin(), all.end()}, channels, rate_hz};
+  return input;
+}
+
+Result<AudioInput> AudioInput::from_samples(const int16_t* samples, size_t frames, int32_t channels,
+                                            int32_t rate_hz) {
+  RILL_RETURN_IF_ERROR(check_samples(frames, channels, rate_hz));
+  std::vector<float> interleaved(frames * static_cast<size_t>(channels));
+  for (size_t i = 0; i < interleaved.size(); ++i)
+    interleaved[i] = static_cast<float>(samples[i]) / 32768.0f;
+  AudioInput input;
+  input.source_ = Samples{std::move(interleaved), channels, rate_hz};
+  return input;
+}
+
+Result<std::vector<float>> AudioInput::read_mono_16k() const {
+  if (const auto* path = std::get_if<Path>(&source_)) {
+    if (path->path == "-") return read_source(audio::FileSource::standard_input());
+    RILL_ASSIGN_OR_RETURN(auto file, audio::FileSource::open(path->path));
+    return read_source(std::move(file));
+  }
+  if (const auto* file = std::get_if<FileBytes>(&source_)) {
+    return read_source(
+        std::make_unique<audio::MemorySource>(std::span<const std::byte>(file->bytes)));
+  }
+  if (const auto* pcm = std::get_if<Samples>(&source_)) {
+    RILL_ASSIGN_OR_RETURN(auto stream,
+                          audio::MonoStream::create(static_cast<uint32_t>(pcm->rate_hz),
+                                                    static_cast<uint32_t>(pcm->channels)));
+    std::vector<float> mono;
+    RILL_RETURN_IF_ERROR(stream.push(pcm->interleaved, mono));
+    stream.finish(mono);
+    return mono;
+  }
+  return Error{ErrorCode::kInvalidArgument, "LFM2-Audio ASR requires audio_input"};
+}
+
+}  // namespace rill::tasks
