@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/str_cat.h"
+#include "ops/conv.h"
 
 namespace rill::model::conformer {
 namespace {
@@ -80,9 +81,9 @@ Status check_sizes(const format::GgufFile& file, const Config& config) {
     return bad_config(file,
                       cat("clip.audio.embedding_length: got ", d, ", expected an even width"));
   }
-  if (config.conv_kernel % 2 == 0) {
+  if (config.conv_kernel % 2 == 0 || config.conv_kernel > ops::kMaxConvKernel) {
     return bad_config(file, cat("a.blk.0.conv_dw.weight: got a kernel of ", config.conv_kernel,
-                                " taps, expected an odd number"));
+                                " taps, expected an odd number up to ", ops::kMaxConvKernel));
   }
   if (!(config.layer_norm_eps > 0.0f) || config.layer_norm_eps > 1.0f) {
     return bad_config(file, cat("clip.audio.attention.layer_norm_epsilon: got ",
