@@ -295,6 +295,15 @@ Status check_portable(const GgufFile& file) {
   return check_types(file);
 }
 
+std::vector<std::string_view> operators_of(const GgufFile& file) {
+  std::vector<std::string_view> ops;
+  for (const OpTensors& known : kOpTensors) {
+    const bool listed = std::find(ops.begin(), ops.end(), known.op) != ops.end();
+    if (!listed && find_tensor_of(file, known.op) != nullptr) ops.push_back(known.op);
+  }
+  return ops;
+}
+
 std::vector<std::string> unknown_portable_keys(const Metadata& metadata) {
   std::vector<std::string> unknown;
   for (const auto& pair : metadata.all()) {

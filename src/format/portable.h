@@ -25,6 +25,9 @@ inline constexpr std::string_view kPortableVersion = "1.0.0";
 ///         Messages name file, key, found and known.
 Status check_portable(const GgufFile& file);
 
+/// The operators that the tensors need, by the names of `rill.ops.*`.
+[[nodiscard]] std::vector<std::string_view> operators_of(const GgufFile& file);
+
 /// Keys under `rill.` that this build does not know and that are therefore ignored (`rill.ops.*`
 /// never is): for `inspect`.
 [[nodiscard]] std::vector<std::string> unknown_portable_keys(const Metadata& metadata);
