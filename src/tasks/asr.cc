@@ -22,7 +22,7 @@ constexpr double kDefaultChunkDurationS = 30.0;
 // Room for a reply that is made before decoding starts; a longer one grows block by block.
 constexpr size_t kReservedReplySteps = 512;
 
-double seconds_of(size_t samples) { return static_cast<double>(samples) / kModelSampleRateHz; }
+double seconds_of(int64_t samples) { return static_cast<double>(samples) / kModelSampleRateHz; }
 
 Status check_language(const Model& model, const std::string& language) {
   const std::string_view own = model::lfm2_audio::language_code(model.language());
@@ -32,20 +32,22 @@ Status check_language(const Model& model, const std::string& language) {
 }
 
 /// The pieces that go through the encoder one by one. Source: spec: audio, sections 17 and 18.1.
-Result<std::vector<SampleRange>> plan_chunks(size_t num_samples, const AsrOptions& options,
+Result<std::vector<SampleRange>> plan_chunks(size_t num_samples,
+                                              const AsrOptions& options,
                                              double limit_s) {
+  const SampleRange whole{0, static_cast<int64_t>(num_samples)};
   if (options.audio_chunk_mode == AudioChunkMode::kNone) {
     RILL_RETURN_IF_ERROR(check_pass_limit(num_samples, limit_s, "the audio",
                                           "transcribe it in chunks with audio_chunk_mode=fixed"));
-    return std::vector<SampleRange>{{0, num_samples}};
+    return std::vector<SampleRange>{whole};
   }
   const double chunk_s =
       options.audio_chunk_duration_s.value_or(std::min(kDefaultChunkDurationS, limit_s));
   const size_t chunk_samples = samples_of_seconds(chunk_s);
   RILL_RETURN_IF_ERROR(check_pass_limit(std::min(num_samples, chunk_samples), limit_s,
                                         "the audio chunk", "lower audio_chunk_duration_sec"));
-  if (num_samples <= chunk_samples) return std::vector<SampleRange>{{0, num_samples}};
-  return audio::plan_fixed_chunks(num_samples, chunk_samples, kModelSampleRateHz);
+  if (num_samples <= chunk_samples) return std::vector<SampleRange>{whole};
+  return audio::plan_fixed_chunks(whole.end, static_cast<int64_t>(chunk_samples));
 }
 
 /// Digital silence has no speech, but its features (all zeros) can make the model invent some.
@@ -123,6 +125,10 @@ void warn_truncated(const AsrRun& run, const TranscriptSegment& segment, size_t 
                   " and is cut off there; raise max_tokens for the rest");
 }
 
+std::span<const float> samples_of(std::span<const float> samples, const SampleRange& chunk) {
+  return samples.subspan(static_cast<size_t>(chunk.begin), static_cast<size_t>(chunk.end - chunk.begin));
+}
+
 bool cancelled(const AsrRun& run) { return run.cancel != nullptr && run.cancel->load(); }
 
 /// Transcribes the chunks in order into `transcript`. Errors of a chunk after the first keep
@@ -135,7 +141,7 @@ Status transcribe_chunks(const Model& model, ops::Context& context, std::span<co
         cancelled(run)
             ? Error{ErrorCode::kCancelled, "transcribe: cancelled"}
             : transcribe_chunk(model, context,
-                               samples.subspan(chunk.begin, chunk.end - chunk.begin), options, run);
+                               samples_of(samples, chunk), options, run);
     const bool was_cancelled = outcome ? outcome->stop_reason == session::StopReason::kCancelled
                                        : outcome.error().code == ErrorCode::kCancelled;
     if (was_cancelled) {
@@ -178,7 +184,7 @@ Result<Transcript> transcribe_samples(const Model& model, ops::Context& context,
                         plan_chunks(samples.size(), options, run.max_pass_duration_s));
   Transcript transcript;
   transcript.language = std::string(model::lfm2_audio::language_code(model.language()));
-  transcript.audio_s = seconds_of(samples.size());
+  transcript.audio_s = seconds_of(static_cast<int64_t>(samples.size()));
   RILL_RETURN_IF_ERROR(
       transcribe_chunks(model, context, samples, chunks, options, run, transcript));
   transcript.text = join_transcripts(transcript.segments);

@@ -61,7 +61,7 @@ Result<AudioInput> AudioInput::from_samples(const float* samples, size_t frames,
                                             int32_t rate_hz) {
   RILL_RETURN_IF_ERROR(check_samples(frames, channels, rate_hz));
   const std::span<const float> all(samples, frames * static_cast<size_t>(channels));
-  if (Status finite = audio::check_finite(all, 0); !finite) {
+  if (Status finite = audio::check_samples(all, 0); !finite) {
     return Error{ErrorCode::kInvalidArgument, std::move(finite).error().message};
   }
   AudioInput input;
