@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands: each adds itself to the parser and, when the command line names it, leaves its exit
+// code.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace rill::cli {
+
+void add_transcribe_command(CLI::App& app, int& exit_code);
+void add_run_command(CLI::App& app, int& exit_code);
+void add_inspect_command(CLI::App& app, int& exit_code);
+void add_verify_command(CLI::App& app, int& exit_code);
+void add_demo_command(CLI::App& app, int& exit_code);
+
+}  // namespace rill::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// rill inspect: what a model file, a package or this processor is.
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+#include "exit_codes.h"
+#include "output.h"
+#include "runtime.h"
+
+namespace rill::cli {
+namespace {
+
+struct InspectOptions {
+  EngineOptions engine;
+  std::string path;
+  std::string detail;
+  bool json = false;
+};
+
+int inspect(const InspectOptions& options) {
+  Runtime runtime;
+  const int exit_code = open_engine(options.engine, runtime);
+  if (exit_code != kExitOk) return exit_code;
+  const char* detail = nullptr;
+  if (!options.detail.empty()) detail = options.detail.c_str();
+  if (options.json) detail = "json";
+  ErrorSlot error;
+  StringHandle text;
+  const rill_status status =
+      rill_inspect(runtime.engine.get(), options.path.c_str(), detail, Out(text), error.out());
+  if (status != RILL_OK) return report(status, error);
+  return write_stdout(
+      with_final_newline(std::string(rill_string_data(text.get()), rill_string_size(text.get()))));
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<InspectOptions>();
+  CLI::App* command =
+      app.add_subcommand("inspect", "Describe a model file, a package or the processor");
+  command->add_option("PATH", options->path, "GGUF file, package directory, or cpu")->required();
+  const std::vector<std::string> details = {"summary", "metadata", "tensors"};
+  auto* detail =
+      with_env(command
+                   ->add_option("--detail", options->detail,
+                                "Only this part (default: all): summary, metadata, tensors")
+                   ->check(CLI::IsMember(details)));
+  with_env(command->add_flag("--json", options->json, "Everything as JSON"))->excludes(detail);
+  add_engine_options(*command, options->engine);
+  command->footer(
+      "Example:\n"
+      "  rill inspect LFM2.5-Audio-1.5B-Q8_0.gguf --detail tensors\n"
+      "  rill inspect cpu");
+  command->callback([options, &exit_code] { exit_code = inspect(*options); });
+}
+
+}  // namespace rill::cli

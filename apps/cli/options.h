@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags that several commands share, and the rule that each flag can also be set in the
+// environment.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace rill::cli {
+
+/// What every command that computes takes.
+struct EngineOptions {
+  int threads = 0;  ///< 0: as many as there are physical cores
+  std::string log_file;
+  int verbosity = 0;
+};
+
+/// What every command that loads a model takes.
+struct ModelOptions {
+  std::string model;  ///< package directory; empty: the embedded demo model
+  std::string repack;
+  std::vector<std::string> session_options;  ///< key=value
+};
+
+/// Lets the environment set an option: --some-flag as RILL_SOME_FLAG. Returns the option.
+CLI::Option* with_env(CLI::Option* option);
+
+void add_engine_options(CLI::App& command, EngineOptions& options);
+void add_model_options(CLI::App& command, ModelOptions& options);
+
+/// A flag's value and the library's option that it sets.
+using KeyValue = std::pair<std::string, std::string>;
+
+/// Splits "key=value" items at their first '='.
+/// Throws CLI::ValidationError, which main reports as a usage error, for an item without one.
+std::vector<KeyValue> split_key_values(const std::string& flag,
+                                       const std::vector<std::string>& items);
+
+/// whisper.cpp's flags of several letters after one dash (-otxt, -osrt, -ovtt, -oj, -of) in their
+/// long form, which is all that the parser takes. Stops at "--".
+std::vector<std::string> expand_short_flags(const std::vector<std::string>& arguments);
+
+}  // namespace rill::cli

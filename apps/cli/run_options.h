@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `rill run`, which are audio.cpp's, and what they ask for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "options.h"
+
+namespace rill::cli {
+
+struct RunOptions {
+  EngineOptions engine;
+  ModelOptions model;
+  std::string task;
+  std::string family = "lfm2_audio";
+  std::string backend = "cpu";
+  std::string mode = "offline";
+  std::string audio;
+  std::string text_out;
+  std::string request_sequence;
+  std::vector<std::string> load_options;
+  std::vector<std::string> request_options;
+  bool log = false;
+  std::vector<KeyValue>
+      request_flags;  ///< flags that stand for a request option, as (option, value)
+  std::vector<KeyValue> speech_flags;  ///< flags of the tasks that speak, as (flag, value)
+};
+
+void add_run_options(CLI::App& command, RunOptions& options);
+
+/// Refuses, by name, what this build cannot do. Returns 0, or an exit code after printing why.
+int check_run_options(const RunOptions& options);
+
+/// The request options that the flags ask for.
+std::vector<KeyValue> collect_run_request_options(const RunOptions& options);
+
+}  // namespace rill::cli
