@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The checks that need no test run: layout, ASCII, licence lines, include rules, symbols, clang-tidy.
+# tools/lint.sh [--fast]: --fast leaves clang-tidy out. Needs build/release (make build). Reports all, then fails.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failures=0
+check() {
+  local name=$1
+  shift
+  local output
+  if output=$("$@" 2>&1); then
+    echo "lint: $name: ok"
+  else
+    echo "lint: $name: FAILED"
+    # Enough to see what is wrong, not thousands of lines.
+    head -n 60 <<< "$output"
+    failures=$((failures + 1))
+  fi
+}
+
+mapfile -t sources < <(git ls-files -co --exclude-standard '*.cc' '*.h' '*.c' | while read -r f; do [ -f "$f" ] && echo "$f"; done)
+
+layout() { clang-format --dry-run -Werror "${sources[@]}"; }
+
+ascii() {
+  ! git ls-files -co --exclude-standard '*.cc' '*.h' '*.c' '*.inc' '*.in' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' Makefile |
+    xargs -d '\n' grep -nP '[^\x00-\x7F]' --
+}
+
+licence_lines() {
+  local bad=0
+  for file in "${sources[@]}"; do
+    head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || { echo "$file: no SPDX line"; bad=1; }
+  done
+  return $bad
+}
+
+file_sizes() {
+  local bad=0
+  for file in "${sources[@]}"; do
+    case $file in src/* | apps/* | bindings/*) ;; *) continue ;; esac
+    [ "$(wc -l < "$file")" -le 500 ] || { echo "$file: more than 500 lines"; bad=1; }
+  done
+  return $bad
+}
+
+tidy() {
+  # Library and command line; tests and generated tables are not worth the minutes.
+  printf '%s\n' "${sources[@]}" | grep -E "$tidy_filter" |
+    xargs -P "$(nproc)" -n 4 clang-tidy -p build/release --quiet --warnings-as-errors='*'
+}
+
+check "include rules" python3 tools/check_includes.py
+check "layout (make format mends it)" layout
+check "ASCII" ascii
+check "licence lines" licence_lines
+check "file sizes" file_sizes
+check "kernel symbols" python3 tools/check_kernel_symbols.py build/release/src/kernels
+check "exported symbols" python3 tools/check_exported_symbols.py build/release/bindings/c/librill.a
+if [ "${1:-}" != --fast ]; then
+  tidy_filter='^(src|bindings|apps)/.*\.cc$'
+  check "clang-tidy" tidy
+fi
+
+if [ $failures -ne 0 ]; then
+  echo "lint: $failures checks failed"
+  exit 1
+fi
+echo "lint: all checks passed"
