@@ -1,0 +1,1 @@
+rill_add_fuzzer(tokenizer DEPENDS rill_text)
