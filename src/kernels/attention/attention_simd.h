@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attention kernels over Vec. Include a vec_<tier>.h and define RILL_TIER(name) first.
+// head_dim may be anything; 64 is the fast case of every published model, other multiples of 16
+// take the same code with loops that the compiler cannot unroll.
+#include "kernels/attention/attention.h"
+#include "kernels/elementwise/functions_simd.h"
+
+#if defined(__clang__)
+#define RILL_UNROLL _Pragma("unroll")
+#else
+#define RILL_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace rill::kernels {
+namespace {
+
+/// The dot product lanes of one query and one key.
+template <typename Element>
+inline Vec dot_lanes(const float* q, const Element* k, size_t head_dim) {
+  Vec sum = zero();
+  size_t c = 0;
+  for (; c + 16 <= head_dim; c += 16) sum = fma(load(q + c), load(k + c), sum);
+  if (c < head_dim)
+    sum = fma(load_first(q + c, head_dim - c), load_first(k + c, head_dim - c), sum);
+  return sum;
+}
+
+/// The lanes of Queries x Keys products, at [query * Keys + key], for head_dim a multiple of 16.
+template <size_t Queries, size_t Keys, typename Element>
+inline void dot_block(const AttentionDots<Element>& args, const float* q, const Element* k,
+                      Vec* lanes) {
+  Vec sums[Queries * Keys];
+  RILL_UNROLL
+  for (size_t i = 0; i < Queries * Keys; ++i) sums[i] = zero();
+  for (size_t c = 0; c < args.head_dim; c += 16) {
+    Vec key[Keys];
+    RILL_UNROLL
+    for (size_t j = 0; j < Keys; ++j) key[j] = load(k + j * args.k_stride + c);
+    RILL_UNROLL
+    for (size_t i = 0; i < Queries; ++i) {
+      const Vec query = load(q + i * args.q_stride + c);
+      RILL_UNROLL
+      for (size_t j = 0; j < Keys; ++j) sums[i * Keys + j] = fma(query, key[j], sums[i * Keys + j]);
+    }
+  }
+  RILL_UNROLL
+  for (size_t i = 0; i < Queries * Keys; ++i) lanes[i] = sums[i];
+}
+
+/// Any count of keys of one query, 16 at a time so that their sums fold together.
+template <typename Element>
+inline void dot_one_query(const AttentionDots<Element>& args, size_t query, size_t first_key,
+                          float* scores) {
+  const float* q = args.q + query * args.q_stride;
+  float* out = scores + query * kAttentionTile;
+  for (size_t j = first_key; j < args.count; j += 16) {
+    const size_t keys = args.count - j < 16 ? args.count - j : 16;
+    Vec lanes[16];
+    const bool whole = args.head_dim % 16 == 0 && keys == 16;
+    if (whole) {
+      for (size_t n = 0; n < 16; n += kDotKeys) {
+        dot_block<1, kDotKeys>(args, q, args.k + (j + n) * args.k_stride, lanes + n);
+      }
+    } else {
+      for (size_t n = 0; n < 16; ++n) {
+        lanes[n] =
+            n < keys ? dot_lanes(q, args.k + (j + n) * args.k_stride, args.head_dim) : zero();
+      }
+    }
+    store_first(out + j, fold_each(lanes), keys);
+  }
+}
+
+/// Four queries against whole groups of four keys; returns the first key that is left.
+template <typename Element>
+inline size_t dot_four_queries(const AttentionDots<Element>& args, size_t query, float* scores) {
+  const float* q = args.q + query * args.q_stride;
+  size_t j = 0;
+  for (; j + 4 <= args.count; j += 4) {
+    Vec lanes[16];  // [query, key]
+    for (size_t i = 0; i < 4; i += kDotQueries) {
+      dot_block<kDotQueries, 4>(args, q + i * args.q_stride, args.k + j * args.k_stride,
+                                lanes + i * 4);
+    }
+    float folded[16];
+    store(folded, fold_each(lanes));
+    for (size_t i = 0; i < 4; ++i) {
+      memcpy(scores + (query + i) * kAttentionTile + j, folded + i * 4, 4 * sizeof(float));
+    }
+  }
+  return j;
+}
+
+template <typename Element>
+inline void dot_rows(const AttentionDots<Element>& args, float* scores) {
+  size_t query = 0;
+  if (args.head_dim % 16 == 0) {
+    for (; query + 4 <= args.num_queries; query += 4) {
+      const size_t first_key = dot_four_queries(args, query, scores);
+      if (first_key == args.count) continue;
+      for (size_t i = 0; i < 4; ++i) dot_one_query(args, query + i, first_key, scores);
+    }
+  }
+  for (; query < args.num_queries; ++query) dot_one_query(args, query, 0, scores);
+}
+
+/// Columns c .. c + 16 * Vecs of Queries sums.
+template <size_t Queries, size_t Vecs, typename Element>
+inline void sum_block(const AttentionSums<Element>& args, size_t query, size_t c, float* out) {
+  Vec sums[Queries * Vecs];
+  RILL_UNROLL
+  for (size_t i = 0; i < Queries * Vecs; ++i) sums[i] = zero();
+  const float* p = args.p + query * kAttentionTile;
+  const Element* v = args.v + c;
+  for (size_t j = 0; j < args.count; ++j, v += args.v_stride) {
+    Vec value[Vecs];
+    RILL_UNROLL
+    for (size_t n = 0; n < Vecs; ++n) value[n] = load(v + 16 * n);
+    RILL_UNROLL
+    for (size_t i = 0; i < Queries; ++i) {
+      const Vec weight = set1(p[i * kAttentionTile + j]);
+      RILL_UNROLL
+      for (size_t n = 0; n < Vecs; ++n)
+        sums[i * Vecs + n] = fma(weight, value[n], sums[i * Vecs + n]);
+    }
+  }
+  RILL_UNROLL
+  for (size_t i = 0; i < Queries; ++i) {
+    RILL_UNROLL
+    for (size_t n = 0; n < Vecs; ++n)
+      store(out + (query + i) * args.head_dim + c + 16 * n, sums[i * Vecs + n]);
+  }
+}
+
+template <size_t Queries, typename Element>
+inline void sum_queries(const AttentionSums<Element>& args, size_t query, float* out) {
+  size_t c = 0;
+  for (; c + 16 * kSumVecs <= args.head_dim; c += 16 * kSumVecs)
+    sum_block<Queries, kSumVecs>(args, query, c, out);
+  for (; c + 16 <= args.head_dim; c += 16) sum_block<Queries, 1>(args, query, c, out);
+  if (c == args.head_dim) return;
+  const size_t rest = args.head_dim - c;
+  for (size_t i = query; i < query + Queries; ++i) {
+    Vec sum = zero();
+    for (size_t j = 0; j < args.count; ++j) {
+      sum = fma(set1(args.p[i * kAttentionTile + j]),
+                load_first(args.v + j * args.v_stride + c, rest), sum);
+    }
+    store_first(out + i * args.head_dim + c, sum, rest);
+  }
+}
+
+template <typename Element>
+inline void weighted_sum(const AttentionSums<Element>& args, float* out) {
+  size_t query = 0;
+  for (; query + 4 <= args.num_queries; query += 4) {
+    for (size_t i = 0; i < 4; i += kSumQueries) sum_queries<kSumQueries>(args, query + i, out);
+  }
+  for (; query < args.num_queries; ++query) sum_queries<1>(args, query, out);
+}
+
+}  // namespace
+
+void RILL_TIER(dot_rows_f32)(const AttentionDots<float>& args, float* scores) {
+  dot_rows(args, scores);
+}
+void RILL_TIER(dot_rows_f16)(const AttentionDots<uint16_t>& args, float* scores) {
+  dot_rows(args, scores);
+}
+
+void RILL_TIER(weighted_sum_f32)(const AttentionSums<float>& args, float* out) {
+  weighted_sum(args, out);
+}
+void RILL_TIER(weighted_sum_f16)(const AttentionSums<uint16_t>& args, float* out) {
+  weighted_sum(args, out);
+}
+
+void RILL_TIER(softmax_tile)(size_t num_queries, size_t begin, size_t end, float scale,
+                             float* scores, float* m, float* l) {
+  const float lowest = -__builtin_inff();
+  for (size_t i = 0; i < num_queries; ++i) {
+    float* row = scores + i * kAttentionTile;
+    // Keys outside the range: exp(-inf) is +0, which is what they count as.
+    for (size_t j = 0; j < begin; ++j) row[j] = lowest;
+    for (size_t j = end; j < kAttentionTile; ++j) row[j] = lowest;
+    Vec s[4];
+    Vec largest = set1(lowest);
+    for (size_t n = 0; n < 4; ++n) {
+      s[n] = mul(load(row + 16 * n), set1(scale));
+      largest = max(s[n], largest);
+    }
+    m[i] = max_lane(largest);
+    Vec sum = zero();
+    for (size_t n = 0; n < 4; ++n) {
+      const Vec p = exp(sub(s[n], set1(m[i])));
+      store(row + 16 * n, p);
+      sum = add(sum, p);
+    }
+    l[i] = fold(sum);
+  }
+}
+
+void RILL_TIER(merge_tile)(const AttentionMerge& args, float* m, float* l, float* out) {
+  for (size_t i = 0; i < args.num_queries; ++i) {
+    const float largest = args.tile_m[i] > m[i] ? args.tile_m[i] : m[i];
+    float factors[2] = {m[i] - largest, args.tile_m[i] - largest};
+    store_first(factors, exp(load_first(factors, 2)), 2);
+    m[i] = largest;
+    l[i] = l[i] * factors[0] + args.tile_l[i] * factors[1];
+    const Vec a = set1(factors[0]);
+    const Vec b = set1(factors[1]);
+    float* o = out + i * args.out_stride;
+    const float* tile_o = args.tile_o + i * args.head_dim;
+    size_t c = 0;
+    for (; c + 16 <= args.head_dim; c += 16)
+      store(o + c, add(mul(load(o + c), a), mul(load(tile_o + c), b)));
+    if (c < args.head_dim) {
+      const size_t rest = args.head_dim - c;
+      store_first(o + c, add(mul(load_first(o + c, rest), a), mul(load_first(tile_o + c, rest), b)),
+                  rest);
+    }
+  }
+}
+
+void RILL_TIER(divide)(const float* x, float divisor, size_t size, float* out) {
+  const Vec d = set1(divisor);
+  size_t i = 0;
+  for (; i + 16 <= size; i += 16) store(out + i, div(load(x + i), d));
+  if (i < size) store_first(out + i, div(load_first(x + i, size - i), d), size - i);
+}
+
+void RILL_TIER(f32_to_f16)(const float* x, size_t size, uint16_t* out) {
+  size_t i = 0;
+  for (; i + 16 <= size; i += 16) store_half(out + i, load(x + i));
+  if (i < size) store_half_first(out + i, load_first(x + i, size - i), size - i);
+}
+
+void RILL_TIER(f16_to_f32)(const uint16_t* x, size_t size, float* out) {
+  size_t i = 0;
+  for (; i + 16 <= size; i += 16) store(out + i, load(x + i));
+  if (i < size) store_first(out + i, load_first(x + i, size - i), size - i);
+}
+
+}  // namespace rill::kernels

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of functions_scalar.h, step by step the same, for 16 values at a time.
+// Include a vec_<tier>.h first.
+#pragma once
+
+#include "kernels/elementwise/functions_scalar.h"
+
+namespace rill::kernels {
+namespace {
+
+struct ExpPartsVec {
+  Vec p;
+  Vec p_low;
+  Vec scale_a;
+  Vec scale_b;
+};
+
+inline ExpPartsVec exp_parts(Vec x) {
+  // Constant first: a NaN in x is then the result.
+  x = max(set1(kExpMin), x);
+  x = min(set1(kExpMax), x);
+  const Vec t = fma(x, set1(kLog2E), set1(kRoundMagic));
+  const Vec n = sub(t, set1(kRoundMagic));
+  Vec r = fnma(n, set1(kLn2High), x);
+  r = fnma(n, set1(kLn2Low), r);
+  Vec q = fma(set1(kExp6), r, set1(kExp5));
+  q = fma(q, r, set1(kExp4));
+  q = fma(q, r, set1(kExp3));
+  q = fma(q, r, set1(kExp2));
+  q = fma(q, mul(r, r), r);
+  ExpPartsVec e;
+  e.p = add(set1(1.0f), q);
+  e.p_low = sub(q, sub(e.p, set1(1.0f)));
+  split_power(t, kRoundMagicBits, e.scale_a, e.scale_b);
+  return e;
+}
+
+inline Vec exp(Vec x) {
+  const ExpPartsVec e = exp_parts(x);
+  return mul(mul(e.p, e.scale_a), e.scale_b);
+}
+
+inline Vec sigmoid(Vec x) {
+  const ExpPartsVec e = exp_parts(negative_abs(x));
+  const Vec one = set1(1.0f);
+  const Vec z = mul(mul(e.p, e.scale_a), e.scale_b);
+  const Vec z_low = mul(mul(e.p_low, e.scale_a), e.scale_b);
+  const Vec d = add(one, z);
+  const Vec d_low = add(sub(z, sub(d, one)), z_low);
+  const Vec numerator = where_negative(x, z, one);
+  const Vec numerator_low = where_negative(x, z_low, zero());
+  const Vec inverse = div(one, d);
+  const Vec y = mul(numerator, inverse);
+  Vec rest = fnma(y, d, numerator);
+  rest = add(rest, fnma(y, d_low, numerator_low));
+  return fma(rest, inverse, y);
+}
+
+inline Vec silu(Vec x) { return mul(x, sigmoid(x)); }
+
+}  // namespace
+}  // namespace rill::kernels
