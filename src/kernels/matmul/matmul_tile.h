@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: Apache-2.0
+// The matrix products of every vector tier, over vectors of 16 rows. A tier's file supplies the
+// instructions as a struct V (its members: matmul_avx512.h) and instantiates matmul_quantized and
+// matmul_plain; the order of operations is written here once, and equals matmul_scalar.cc.
+//
+// Few tokens (decode): tiles read the packed weights directly, at memory speed. Many tokens
+// (prefill): a chunk of a few panels is unpacked into the first cache level and serves all tokens
+// before the next chunk is touched.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/matmul/matmul.h"
+#include "quant/blocks.h"
+
+#define RILL_INLINE inline __attribute__((always_inline))
+#if defined(__clang__)
+#define RILL_UNROLL _Pragma("unroll")
+#else
+#define RILL_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace rill::kernels {
+namespace {
+
+using quant::kChunkValues;
+using quant::kPanelRows;
+using quant::PanelFormat;
+using quant::PanelScales;
+
+constexpr size_t kBlocksPerChunk = kChunkValues / 32;
+// Prefill: panels unpacked together and tokens served by them. 4 * 5 KiB of weights stay in the
+// first cache level, and 64 KiB of running sums in the second.
+constexpr size_t kGroupPanels = 4;
+constexpr size_t kGroupTokens = 128;
+constexpr size_t kGroupRows = kGroupPanels * kPanelRows;
+
+constexpr size_t min_of(size_t a, size_t b) { return a < b ? a : b; }
+
+// ---- Quantized weights (rule 4) ----
+
+// Two groups of four columns: columns 4i.. and 16 + 4i.. of a block.
+template <class V>
+struct GroupPair {
+  typename V::U8 low;
+  typename V::U8 high;
+};
+
+// A chunk of a panel as it lies in memory.
+template <class V, PanelFormat kFormat>
+class PackedChunk {
+ public:
+  static constexpr bool kBytes = kFormat.quant_bytes == 512;
+  static constexpr bool kHasMinimum =
+      kFormat.scales == PanelScales::kHalfMin || kFormat.scales == PanelScales::kSuper;
+  static constexpr bool kHalves = kFormat.scales == PanelScales::kSuperHalves;
+
+  PackedChunk() = default;
+  RILL_INLINE PackedChunk(const uint8_t* chunk, size_t blocks)
+      : quants_(chunk),
+        plane_(chunk + quant::panel_plane_offset(kFormat, blocks)),
+        scales_(chunk + quant::panel_scales_offset(kFormat, blocks)),
+        blocks_(blocks) {
+    if constexpr (kFormat.scales == PanelScales::kSuper || kHalves) d_ = V::load_half(scales_);
+    if constexpr (kFormat.scales == PanelScales::kSuper) dmin_ = V::load_half(scales_ + 32);
+  }
+
+  RILL_INLINE GroupPair<V> pair(size_t block, int i) const {
+    const uint8_t* quants = quants_ + block * kFormat.quant_bytes + static_cast<size_t>(i) * 64;
+    if constexpr (kBytes) return {V::load_u8(quants), V::load_u8(quants + 256)};
+    const typename V::U8 nibbles = V::load_u8(quants);
+    GroupPair<V> pair = {V::low_nibbles(nibbles), V::high_nibbles(nibbles)};
+    const uint8_t* plane = plane_ + block * kFormat.plane_bytes;
+    if constexpr (kFormat.plane_bytes == 64) {
+      const typename V::U8 bits = V::load_u8(plane);
+      pair.low = V::add_bit(pair.low, bits, i);
+      pair.high = V::add_bit(pair.high, bits, i + 4);
+    }
+    if constexpr (kFormat.plane_bytes == 128) {
+      pair.low = V::add_two_bits(pair.low, V::load_u8(plane), i);
+      pair.high = V::add_two_bits(pair.high, V::load_u8(plane + 64), i);
+    }
+    return pair;
+  }
+  RILL_INLINE typename V::F32 scale(size_t block) const {
+    if constexpr (kHalves) return d_;
+    if constexpr (kFormat.scales == PanelScales::kSuper) {
+      return V::mul(d_, V::load_u8_f32(scales_ + 64 + block * 16));
+    }
+    return V::load_half(scales_ + block * 32);
+  }
+  RILL_INLINE typename V::F32 minimum(size_t block) const {
+    if constexpr (kFormat.scales == PanelScales::kSuper) {
+      return V::mul(dmin_, V::load_u8_f32(scales_ + 64 + (blocks_ + block) * 16));
+    }
+    return V::load_half(scales_ + (blocks_ + block) * 32);
+  }
+  RILL_INLINE typename V::I32 half_scale(size_t half_block) const {
+    return V::load_i8_i32(scales_ + 32 + half_block * 16);
+  }
+
+ private:
+  const uint8_t* quants_;
+  const uint8_t* plane_;
+  const uint8_t* scales_;
+  size_t blocks_;
+  typename V::F32 d_;
+  typename V::F32 dmin_;
+};
+
+// A chunk of a panel, unpacked: one byte per quant, F32 scales.
+struct UnpackedChunk {
+  alignas(64) uint8_t quants[kBlocksPerChunk * 512];
+  alignas(64) float scale[kBlocksPerChunk * kPanelRows];
+  union {
+    alignas(64) float minimum[kBlocksPerChunk * kPanelRows];
+    alignas(64) int32_t half_scale[2 * kBlocksPerChunk * kPanelRows];
+  };
+};
+
+// The view of an UnpackedChunk with the interface of PackedChunk; types that look alike share it.
+template <class V, bool kIsBytes, bool kMinimum, bool kTwoScales>
+class UnpackedView {
+ public:
+  static constexpr bool kBytes = kIsBytes;
+  static constexpr bool kHasMinimum = kMinimum;
+  static constexpr bool kHalves = kTwoScales;
+
+  UnpackedView() = default;
+  RILL_INLINE explicit UnpackedView(const UnpackedChunk* chunk) : chunk_(chunk) {}
+
+  RILL_INLINE GroupPair<V> pair(size_t block, int i) const {
+    const uint8_t* quants = chunk_->quants + block * 512 + static_cast<size_t>(i) * 64;
+    return {V::load_u8(quants), V::load_u8(quants + 256)};
+  }
+  RILL_INLINE typename V::F32 scale(size_t block) const {
+    return V::load_f32(chunk_->scale + block * 16);
+  }
+  RILL_INLINE typename V::F32 minimum(size_t block) const {
+    return V::load_f32(chunk_->minimum + block * 16);
+  }
+  RILL_INLINE typename V::I32 half_scale(size_t half_block) const {
+    return V::load_i32(chunk_->half_scale + half_block * 16);
+  }
+
+ private:
+  const UnpackedChunk* chunk_;
+};
+
+template <class V, class Packed>
+void unpack(const Packed& from, size_t blocks, UnpackedChunk* out) {
+  for (size_t b = 0; b < blocks; ++b) {
+    RILL_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const GroupPair<V> pair = from.pair(b, i);
+      V::store_u8(out->quants + b * 512 + static_cast<size_t>(i) * 64, pair.low);
+      V::store_u8(out->quants + b * 512 + static_cast<size_t>(i) * 64 + 256, pair.high);
+    }
+    V::store_f32(out->scale + b * 16, from.scale(b));
+    if constexpr (Packed::kHasMinimum) V::store_f32(out->minimum + b * 16, from.minimum(b));
+    if constexpr (Packed::kHalves) {
+      V::store_i32(out->half_scale + 2 * b * 16, from.half_scale(2 * b));
+      V::store_i32(out->half_scale + (2 * b + 1) * 16, from.half_scale(2 * b + 1));
+    }
+  }
+}
+
+template <class V, class W>
+RILL_INLINE typename V::I32 dot(typename V::I32 acc, typename V::U8 weights, typename V::X x) {
+  if constexpr (W::kBytes) return V::dot_bytes(acc, weights, x);
+  return V::dot_small(acc, weights, x);
+}
+
+// What an exact integer sum starts from, times the sum of the activations: weights are stored that
+// much too high.
+template <class V, PanelFormat kFormat>
+constexpr int start_factor() {
+  return kFormat.quant_bytes == 512 ? -V::kByteZeroPoint : -kFormat.zero_point;
+}
+
+// The running values of a tile of P panels by T tokens.
+template <class V, int P, int T>
+struct Tile {
+  typename V::F32 c[T][P];
+};
+
+// One block of a chunk for a tile; integers are exact, so their order is free. `starts` holds for
+// each token what the block's sums start from.
+template <class V, class W, int P, int T>
+RILL_INLINE void add_block(const W (&w)[P], const ActivationChunk* x, size_t b,
+                           const int32_t (&starts)[T][16], Tile<V, P, T>& tile) {
+  typename V::I32 sum[T][P];
+  typename V::I32 second[T][P];  // columns 16..31, where they have a scale of their own
+  RILL_UNROLL
+  for (int t = 0; t < T; ++t) {
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) {
+      sum[t][p] = V::set_i32(starts[t][W::kHalves ? 2 * b : b]);
+      if constexpr (W::kHalves) second[t][p] = V::set_i32(starts[t][2 * b + 1]);
+    }
+  }
+  RILL_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    GroupPair<V> pair[P];
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) pair[p] = w[p].pair(b, i);
+    RILL_UNROLL
+    for (int t = 0; t < T; ++t) {
+      const int8_t* q = x[t].q + 32 * b + 4 * i;
+      const typename V::X low = V::broadcast(q);
+      const typename V::X high = V::broadcast(q + 16);
+      RILL_UNROLL
+      for (int p = 0; p < P; ++p) {
+        sum[t][p] = dot<V, W>(sum[t][p], pair[p].low, low);
+        if constexpr (W::kHalves) {
+          second[t][p] = dot<V, W>(second[t][p], pair[p].high, high);
+        } else {
+          sum[t][p] = dot<V, W>(sum[t][p], pair[p].high, high);
+        }
+      }
+    }
+  }
+  RILL_UNROLL
+  for (int p = 0; p < P; ++p) {
+    const typename V::F32 scale = w[p].scale(b);
+    RILL_UNROLL
+    for (int t = 0; t < T; ++t) {
+      typename V::I32 product = sum[t][p];
+      if constexpr (W::kHalves) {
+        product = V::add_i32(V::mul_i32(w[p].half_scale(2 * b), sum[t][p]),
+                             V::mul_i32(w[p].half_scale(2 * b + 1), second[t][p]));
+      }
+      const typename V::F32 s = V::set_f32(x[t].scale[b]);
+      tile.c[t][p] = V::fma(V::to_f32(product), V::mul(scale, s), tile.c[t][p]);
+      if constexpr (W::kHasMinimum) {
+        // Types with a minimum have no zero point: starts holds the sums of the activations.
+        const typename V::F32 x_sum = V::to_f32(V::set_i32(starts[t][8 + b]));
+        tile.c[t][p] = V::fnma(x_sum, V::mul(w[p].minimum(b), s), tile.c[t][p]);
+      }
+    }
+  }
+}
+
+// acc[t][16 p ..] += the chunk's part of a tile.
+template <class V, class W, int P, int T>
+RILL_INLINE void add_chunk(const W (&w)[P], const ActivationChunk* x, size_t blocks, int factor,
+                           size_t acc_stride, float* acc) {
+  alignas(64) int32_t starts[T][16];
+  RILL_UNROLL
+  for (int t = 0; t < T; ++t) {
+    if constexpr (W::kHalves) {
+      V::half_sums(x[t].half_sums, factor, starts[t]);
+    } else {
+      V::block_sums(x[t].half_sums, factor, starts[t]);
+      if constexpr (W::kHasMinimum) V::block_sums(x[t].half_sums, 1, starts[t] + 8);
+    }
+  }
+  Tile<V, P, T> tile;
+  RILL_UNROLL
+  for (int t = 0; t < T; ++t) {
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) tile.c[t][p] = V::zero_f32();
+  }
+  for (size_t b = 0; b < blocks; ++b) add_block<V, W, P, T>(w, x, b, starts, tile);
+  RILL_UNROLL
+  for (int t = 0; t < T; ++t) {
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) {
+      float* out = acc + static_cast<size_t>(t) * acc_stride + static_cast<size_t>(p) * kPanelRows;
+      V::store_f32(out, V::add(V::load_f32(out), tile.c[t][p]));
+    }
+  }
+}
+
+// The same for 1 to T tokens.
+template <class V, class W, int P, int T>
+RILL_INLINE void add_chunk_tail(const W (&w)[P], const ActivationChunk* x, size_t tokens,
+                                size_t blocks, int factor, size_t acc_stride, float* acc) {
+  if constexpr (T > 0) {
+    if (tokens == T) return add_chunk<V, W, P, T>(w, x, blocks, factor, acc_stride, acc);
+    add_chunk_tail<V, W, P, T - 1>(w, x, tokens, blocks, factor, acc_stride, acc);
+  }
+}
+
+// Copies sums of `rows` rows and `tokens` tokens to the output.
+inline void store_rows(const float* acc, size_t acc_stride, size_t rows, size_t tokens, float* out,
+                       size_t out_stride) {
+  for (size_t t = 0; t < tokens; ++t)
+    memcpy(out + t * out_stride, acc + t * acc_stride, rows * sizeof(float));
+}
+
+constexpr size_t num_chunks(size_t cols) { return (cols + kChunkValues - 1) / kChunkValues; }
+constexpr size_t blocks_of_chunk(size_t cols, size_t chunk) {
+  return min_of(kBlocksPerChunk, cols / 32 - chunk * kBlocksPerChunk);
+}
+
+// P panels and at most V::kDirectTokens tokens, straight from the packed weights.
+template <class V, PanelFormat kFormat, int P>
+void few_tokens(const MatmulArgs& a, size_t first_panel, size_t tokens) {
+  using W = PackedChunk<V, kFormat>;
+  alignas(64) float acc[V::kDirectTokens * P * kPanelRows] = {};
+  const uint8_t* panel = a.panels + first_panel * a.panel_bytes;
+  for (size_t chunk = 0; chunk < num_chunks(a.cols); ++chunk) {
+    const size_t blocks = blocks_of_chunk(a.cols, chunk);
+    W w[P];
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) {
+      w[p] = W(panel + static_cast<size_t>(p) * a.panel_bytes +
+                   chunk * quant::panel_chunk_bytes(kFormat, kBlocksPerChunk),
+               blocks);
+    }
+    add_chunk_tail<V, W, P, V::kDirectTokens>(w, a.chunks + chunk * a.chunk_stride, tokens, blocks,
+                                              start_factor<V, kFormat>(), P * kPanelRows, acc);
+  }
+  const size_t first_row = first_panel * kPanelRows;
+  store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), tokens,
+             a.out + first_row, a.out_stride);
+}
+
+// All tokens of a group against P panels of one chunk.
+template <class V, class W, int P>
+void add_token_tiles(const W (&w)[P], const ActivationChunk* x, size_t tokens, size_t blocks,
+                     int factor, float* acc) {
+  constexpr int kTokens = W::kHalves ? V::kHalvesTokens : V::kTileTokens;
+  size_t t = 0;
+  for (; t + kTokens <= tokens; t += kTokens) {
+    add_chunk<V, W, P, kTokens>(w, x + t, blocks, factor, kGroupRows, acc + t * kGroupRows);
+  }
+  add_chunk_tail<V, W, P, kTokens - 1>(w, x + t, tokens - t, blocks, factor, kGroupRows,
+                                       acc + t * kGroupRows);
+}
+
+// One chunk of up to kGroupPanels panels.
+template <class V, PanelFormat kFormat>
+void add_group_chunk(const uint8_t* chunk, size_t panel_bytes, size_t panels,
+                     const ActivationChunk* x, size_t tokens, size_t blocks,
+                     UnpackedChunk* unpacked, float* acc) {
+  using Packed = PackedChunk<V, kFormat>;
+  using W = UnpackedView<V, Packed::kBytes, Packed::kHasMinimum, Packed::kHalves>;
+  constexpr int kFactor = start_factor<V, kFormat>();
+  constexpr size_t kTilePanels = V::kTilePanels;
+  for (size_t p = 0; p < panels; ++p) {
+    unpack<V>(Packed(chunk + p * panel_bytes, blocks), blocks, unpacked + p);
+  }
+  size_t p = 0;
+  for (; p + kTilePanels <= panels; p += kTilePanels) {
+    W w[kTilePanels];
+    for (size_t i = 0; i < kTilePanels; ++i) w[i] = W(unpacked + p + i);
+    add_token_tiles<V>(w, x, tokens, blocks, kFactor, acc + p * kPanelRows);
+  }
+  for (; p < panels; ++p) {
+    const W w[1] = {W(unpacked + p)};
+    add_token_tiles<V>(w, x, tokens, blocks, kFactor, acc + p * kPanelRows);
+  }
+}
+
+template <class V, PanelFormat kFormat>
+void many_tokens(const MatmulArgs& a, size_t first_panel, size_t panels) {
+  UnpackedChunk unpacked[kGroupPanels];
+  alignas(64) float acc[kGroupTokens * kGroupRows];
+  const size_t first_row = first_panel * kPanelRows;
+  for (size_t t = 0; t < a.tokens; t += kGroupTokens) {
+    const size_t tokens = min_of(kGroupTokens, a.tokens - t);
+    memset(acc, 0, tokens * kGroupRows * sizeof(float));
+    for (size_t chunk = 0; chunk < num_chunks(a.cols); ++chunk) {
+      const uint8_t* start = a.panels + first_panel * a.panel_bytes +
+                             chunk * quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
+      add_group_chunk<V, kFormat>(start, a.panel_bytes, panels,
+                                  a.chunks + chunk * a.chunk_stride + t, tokens,
+                                  blocks_of_chunk(a.cols, chunk), unpacked, acc);
+    }
+    store_rows(acc, kGroupRows, min_of(panels * kPanelRows, a.rows - first_row), tokens,
+               a.out + t * a.out_stride + first_row, a.out_stride);
+  }
+}
+
+template <class V, PanelFormat kFormat>
+void matmul_quantized(const MatmulArgs& a) {
+  const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
+  if (a.tokens <= V::kDirectTokens) {
+    size_t p = 0;
+    for (; p + V::kDirectPanels <= panels; p += V::kDirectPanels) {
+      few_tokens<V, kFormat, V::kDirectPanels>(a, p, a.tokens);
+    }
+    for (; p < panels; ++p) few_tokens<V, kFormat, 1>(a, p, a.tokens);
+    return;
+  }
+  for (size_t p = 0; p < panels; p += kGroupPanels) {
+    many_tokens<V, kFormat>(a, p, min_of(kGroupPanels, panels - p));
+  }
+}
+
+// ---- F32, F16, BF16 weights (rule 5) ----
+
+// Weights of a panel's column.
+template <class V>
+struct F32Weights {
+  static constexpr size_t kBytes = 4;
+  static RILL_INLINE typename V::F32 load(const uint8_t* p) {
+    return V::load_f32(reinterpret_cast<const float*>(p));
+  }
+};
+template <class V>
+struct F16Weights {
+  static constexpr size_t kBytes = 2;
+  static RILL_INLINE typename V::F32 load(const uint8_t* p) { return V::load_half(p); }
+};
+template <class V>
+struct BF16Weights {
+  static constexpr size_t kBytes = 2;
+  static RILL_INLINE typename V::F32 load(const uint8_t* p) { return V::load_bf16(p); }
+};
+
+// acc[t][16 p ..] += the product of a chunk of `cols` columns. Panel p starts at w + p *
+// panel_bytes.
+template <class V, class W, int P, int T>
+RILL_INLINE void add_plain_chunk(const uint8_t* w, size_t panel_bytes, const float* x,
+                                 size_t x_stride, size_t cols, size_t acc_stride, float* acc) {
+  Tile<V, P, T> tile;
+  RILL_UNROLL
+  for (int t = 0; t < T; ++t) {
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) tile.c[t][p] = V::zero_f32();
+  }
+  for (size_t k = 0; k < cols; ++k) {
+    typename V::F32 weights[P];
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) {
+      weights[p] = W::load(w + static_cast<size_t>(p) * panel_bytes + k * kPanelRows * W::kBytes);
+    }
+    RILL_UNROLL
+    for (int t = 0; t < T; ++t) {
+      const typename V::F32 value = V::set_f32(x[static_cast<size_t>(t) * x_stride + k]);
+      RILL_UNROLL
+      for (int p = 0; p < P; ++p) tile.c[t][p] = V::fma(weights[p], value, tile.c[t][p]);
+    }
+  }
+  RILL_UNROLL
+  for (int t = 0; t < T; ++t) {
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) {
+      float* out = acc + static_cast<size_t>(t) * acc_stride + static_cast<size_t>(p) * kPanelRows;
+      V::store_f32(out, V::add(V::load_f32(out), tile.c[t][p]));
+    }
+  }
+}
+
+template <class V, class W, int P, int T>
+RILL_INLINE void add_plain_tail(const uint8_t* w, size_t panel_bytes, const float* x,
+                                size_t x_stride, size_t tokens, size_t cols, size_t acc_stride,
+                                float* acc) {
+  if constexpr (T > 0) {
+    if (tokens == T)
+      return add_plain_chunk<V, W, P, T>(w, panel_bytes, x, x_stride, cols, acc_stride, acc);
+    add_plain_tail<V, W, P, T - 1>(w, panel_bytes, x, x_stride, tokens, cols, acc_stride, acc);
+  }
+}
+
+template <class V, class W, int P>
+void few_plain_tokens(const MatmulArgs& a, size_t first_panel) {
+  alignas(64) float acc[V::kDirectTokens * P * kPanelRows] = {};
+  const uint8_t* w = a.panels + first_panel * a.panel_bytes;
+  for (size_t k = 0; k < a.cols; k += kChunkValues) {
+    add_plain_tail<V, W, P, V::kDirectTokens>(
+        w + k * kPanelRows * W::kBytes, a.panel_bytes, a.x + k, a.x_stride, a.tokens,
+        min_of(kChunkValues, a.cols - k), P * kPanelRows, acc);
+  }
+  const size_t first_row = first_panel * kPanelRows;
+  store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), a.tokens,
+             a.out + first_row, a.out_stride);
+}
+
+// A chunk of up to V::kPlainTilePanels panels as F32, for many tokens.
+template <class V, class W>
+void widen(const uint8_t* w, size_t panel_bytes, size_t panels, size_t cols, float* out) {
+  for (size_t p = 0; p < panels; ++p) {
+    for (size_t k = 0; k < cols; ++k) {
+      V::store_f32(out + (p * kChunkValues + k) * kPanelRows,
+                   W::load(w + p * panel_bytes + k * kPanelRows * W::kBytes));
+    }
+  }
+}
+
+template <class V, int P>
+void add_plain_tiles(const uint8_t* w, size_t panel_bytes, const float* x, size_t x_stride,
+                     size_t tokens, size_t cols, float* acc) {
+  constexpr int kTokens = V::kPlainTileTokens;
+  constexpr size_t kStride = P * kPanelRows;
+  size_t t = 0;
+  for (; t + kTokens <= tokens; t += kTokens) {
+    add_plain_chunk<V, F32Weights<V>, P, kTokens>(w, panel_bytes, x + t * x_stride, x_stride, cols,
+                                                  kStride, acc + t * kStride);
+  }
+  add_plain_tail<V, F32Weights<V>, P, kTokens - 1>(w, panel_bytes, x + t * x_stride, x_stride,
+                                                   tokens - t, cols, kStride, acc + t * kStride);
+}
+
+template <class V, class W, int P>
+void many_plain_tokens(const MatmulArgs& a, size_t first_panel) {
+  alignas(64) float widened[P * kChunkValues * kPanelRows];
+  alignas(64) float acc[kGroupTokens * P * kPanelRows];
+  const size_t first_row = first_panel * kPanelRows;
+  const uint8_t* panel = a.panels + first_panel * a.panel_bytes;
+  for (size_t t = 0; t < a.tokens; t += kGroupTokens) {
+    const size_t tokens = min_of(kGroupTokens, a.tokens - t);
+    memset(acc, 0, tokens * P * kPanelRows * sizeof(float));
+    for (size_t k = 0; k < a.cols; k += kChunkValues) {
+      const size_t cols = min_of(kChunkValues, a.cols - k);
+      const uint8_t* w = panel + k * kPanelRows * W::kBytes;
+      size_t w_stride = a.panel_bytes;
+      if constexpr (W::kBytes != 4) {
+        widen<V, W>(w, a.panel_bytes, P, cols, widened);
+        w = reinterpret_cast<const uint8_t*>(widened);
+        w_stride = kChunkValues * kPanelRows * sizeof(float);
+      }
+      add_plain_tiles<V, P>(w, w_stride, a.x + t * a.x_stride + k, a.x_stride, tokens, cols, acc);
+    }
+    store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), tokens,
+               a.out + t * a.out_stride + first_row, a.out_stride);
+  }
+}
+
+template <class V, class W>
+void matmul_plain(const MatmulArgs& a) {
+  const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
+  size_t p = 0;
+  if (a.tokens <= V::kDirectTokens) {
+    for (; p + V::kPlainDirectPanels <= panels; p += V::kPlainDirectPanels) {
+      few_plain_tokens<V, W, V::kPlainDirectPanels>(a, p);
+    }
+    for (; p < panels; ++p) few_plain_tokens<V, W, 1>(a, p);
+    return;
+  }
+  for (; p + V::kPlainTilePanels <= panels; p += V::kPlainTilePanels)
+    many_plain_tokens<V, W, V::kPlainTilePanels>(a, p);
+  for (; p < panels; ++p) many_plain_tokens<V, W, 1>(a, p);
+}
+
+}  // namespace
+}  // namespace rill::kernels
+
+// Defines every function of the family for a tier.
+#define RILL_DEFINE_MATMULS(tier, V)                                                         \
+  void matmul_f32_##tier(const MatmulArgs& args) { matmul_plain<V, F32Weights<V>>(args); }   \
+  void matmul_f16_##tier(const MatmulArgs& args) { matmul_plain<V, F16Weights<V>>(args); }   \
+  void matmul_bf16_##tier(const MatmulArgs& args) { matmul_plain<V, BF16Weights<V>>(args); } \
+  void matmul_q8_0_##tier(const MatmulArgs& args) {                                          \
+    matmul_quantized<V, quant::kPanelQ8_0>(args);                                            \
+  }                                                                                          \
+  void matmul_q4_0_##tier(const MatmulArgs& args) {                                          \
+    matmul_quantized<V, quant::kPanelQ4_0>(args);                                            \
+  }                                                                                          \
+  void matmul_q4_1_##tier(const MatmulArgs& args) {                                          \
+    matmul_quantized<V, quant::kPanelQ4_1>(args);                                            \
+  }                                                                                          \
+  void matmul_q5_0_##tier(const MatmulArgs& args) {                                          \
+    matmul_quantized<V, quant::kPanelQ5_0>(args);                                            \
+  }                                                                                          \
+  void matmul_q5_1_##tier(const MatmulArgs& args) {                                          \
+    matmul_quantized<V, quant::kPanelQ5_1>(args);                                            \
+  }                                                                                          \
+  void matmul_q4_k_##tier(const MatmulArgs& args) {                                          \
+    matmul_quantized<V, quant::kPanelQ4_K>(args);                                            \
+  }                                                                                          \
+  void matmul_q5_k_##tier(const MatmulArgs& args) {                                          \
+    matmul_quantized<V, quant::kPanelQ5_K>(args);                                            \
+  }                                                                                          \
+  void matmul_q6_k_##tier(const MatmulArgs& args) { matmul_quantized<V, quant::kPanelQ6_K>(args); }
