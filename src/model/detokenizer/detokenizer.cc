@@ -52,7 +52,9 @@ Result<std::unique_ptr<Detokenizer>> Detokenizer::load(const format::GgufFile& d
                                                        ThreadPool& pool) {
   std::unique_ptr<Detokenizer> out(new Detokenizer());
   out->codes_ = codes;
-  const lfm2::LoadOptions options = {.repack = repack, .role = lfm2::Role::kDetokenizer};
+  const lfm2::LoadOptions options = {
+      .form = repack ? lfm2::MatrixForm::kPacked : lfm2::MatrixForm::kBorrowed,
+      .role = lfm2::Role::kDetokenizer};
   RILL_ASSIGN_OR_RETURN(out->layers_, lfm2::load_gguf(detokenizer, options, pool));
   const WeightReader reader(detokenizer, repack, pool);
   const WeightReader vocoder_reader(vocoder, repack, pool);

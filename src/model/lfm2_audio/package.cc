@@ -71,6 +71,10 @@ Status check_tokenizer_kind(const format::Metadata& metadata) {
   return {};
 }
 
+lfm2::MatrixForm matrix_form(const LoadOptions& options) {
+  return options.repack ? lfm2::MatrixForm::kPacked : lfm2::MatrixForm::kBorrowed;
+}
+
 /// The MemoryFile of that name, which choose_files() took from the same list.
 Result<format::GgufFile> parse_memory_file(std::span<const MemoryFile> files,
                                            const std::string& name) {
@@ -130,7 +134,7 @@ Status Model::bind_text(const LoadOptions& options, ThreadPool& pool) {
   RILL_ASSIGN_OR_RETURN(special_ids_, read_special_ids(*tokenizer_, backbone_file_.name()));
   RILL_ASSIGN_OR_RETURN(
       backbone_,
-      lfm2::load_gguf(backbone_file_, lfm2::LoadOptions{.repack = options.repack}, pool));
+      lfm2::load_gguf(backbone_file_, lfm2::LoadOptions{.form = matrix_form(options)}, pool));
   const size_t vocab_size = backbone_->config().vocab_size;
   if (tokenizer_->vocab_size() != vocab_size) {
     return Error{ErrorCode::kInvalidFormat,
