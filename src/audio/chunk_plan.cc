@@ -58,6 +58,8 @@ void split_overlap(const SampleRange& padded, const SampleRange& speech, int64_t
   if (speech.begin >= planner.speech_end()) {
     cut = std::max(std::min(planner.current().end, speech.begin), planner.speech_end());
   }
+  // A chunk that begins inside the padding after its speech has nothing before the cut.
+  cut = std::max(cut, planner.current().begin);
   planner.close(cut);
   planner.start({cut, padded.end}, speech.end);
 }

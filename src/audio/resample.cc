@@ -89,13 +89,6 @@ Result<Resampler> Resampler::create(uint32_t from_hz, uint32_t to_hz) {
   const uint32_t divisor = std::gcd(from_hz, to_hz);
   const int64_t from = from_hz / divisor;
   const int64_t to = to_hz / divisor;
-  const uint64_t values =
-      static_cast<uint64_t>(to) * static_cast<uint64_t>(2 * half_width(from, to) + 2);
-  if (values > kMaxKernelValues) {
-    return Error{ErrorCode::kUnsupported,
-                 cat("resample: ", from_hz, " Hz to ", to_hz, " Hz needs a kernel of ", values,
-                     " values, more than ", kMaxKernelValues)};
-  }
   return Resampler(std::make_shared<const Kernel>(make_kernel(from, to)));
 }
 

@@ -59,13 +59,12 @@ std::vector<std::byte> wav_header(WavSampleType type, uint32_t sample_rate_hz, u
 
 int16_t to_int16(float sample) {
   if (!(sample > -1.0f)) return sample <= -1.0f ? -32767 : 0;  // 0 for NaN
-  const float scaled = (sample < 1.0f ? sample : 1.0f) * 32767.0f;
-  return static_cast<int16_t>(scaled < 0.0f ? scaled - 0.5f : scaled + 0.5f);
+  const double scaled = static_cast<double>(sample < 1.0f ? sample : 1.0f) * 32767.0;
+  return static_cast<int16_t>(scaled < 0.0 ? scaled - 0.5 : scaled + 0.5);
 }
 
 void append_wav_samples(WavSampleType type, std::span<const float> samples,
                         std::vector<std::byte>& out) {
-  out.reserve(out.size() + samples.size() * bytes_of(type));
   for (const float sample : samples) {
     if (type == WavSampleType::kInt16) {
       append_little(static_cast<uint16_t>(to_int16(sample)), 2, out);

@@ -1,0 +1,1 @@
+rill_add_fuzzer(wav DEPENDS rill_codec)
