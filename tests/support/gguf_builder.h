@@ -42,9 +42,9 @@ struct BuilderTensor {
   uint32_t type = 0;           // GGUF number; 0 is F32
   std::vector<uint64_t> dims;  // fastest first, as in the file
   std::vector<std::byte> data;
-  std::optional<uint64_t> offset;       // instead of the next aligned place
-  std::optional<uint32_t> rank;         // instead of dims.size()
-  std::optional<uint64_t> name_length;  // instead of name.size()
+  std::optional<uint64_t> offset = std::nullopt;       // instead of the next aligned place
+  std::optional<uint32_t> rank = std::nullopt;         // instead of dims.size()
+  std::optional<uint64_t> name_length = std::nullopt;  // instead of name.size()
 };
 
 /// Collects the parts of a file.
