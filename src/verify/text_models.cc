@@ -247,7 +247,7 @@ Status verify_variant(Run& run, const Json& test_case, const Json& variant, cons
   const std::string config_path = weights_path.substr(0, weights_path.rfind('/')) + "/config.json";
   RILL_ASSIGN_OR_RETURN(
       const auto backbone,
-      model::lfm2::load_checkpoint(config_path, std::span(&weights_path, 1), *run.context.pool));
+      model::lfm2::load_checkpoint(config_path, weights_path, *run.context.pool));
   RILL_ASSIGN_OR_RETURN(const std::string vectors, json_string(variant, "vectors", name));
   RILL_ASSIGN_OR_RETURN(const auto expected, ExpectedTensors::open(run.set_dir + "/" + vectors));
   RILL_ASSIGN_OR_RETURN(const auto ids, json_ids(variant, "input_ids", name));

@@ -30,6 +30,21 @@ bool is_weight_type(DType type) {
   }
 }
 
+FloatVector widen(const TensorView& view) {
+  FloatVector out(view.shape.num_elements());
+  const size_t cols = view.shape.cols();
+  for (size_t row = 0; row < view.shape.rows(); ++row) {
+    const std::byte* source = view.data + row * row_bytes(view.dtype, cols);
+    quant::dequantize_row(view.dtype, source, std::span<float>(out).subspan(row * cols, cols));
+  }
+  return out;
+}
+
+Result<PackedMatrix> pack_floats(const FloatVector& values, const Shape& shape, ThreadPool& pool) {
+  return PackedMatrix::pack({reinterpret_cast<const std::byte*>(values.data()), DType::kF32, shape},
+                            pool);
+}
+
 }  // namespace
 
 TensorView row_slice(const TensorView& view, size_t first, size_t count) {
@@ -72,8 +87,13 @@ Result<TensorView> Binder::view(const std::string& name, const Shape& expected) 
 }
 
 Result<PackedMatrix> Binder::matrix_of(const std::string& name, const TensorView& view) const {
-  Result<PackedMatrix> matrix =
-      repack_ ? PackedMatrix::pack(view, pool_) : PackedMatrix::borrow(view);
+  if (options_.form == MatrixForm::kWidened) {
+    const FloatVector wide = widen(view);
+    return pack_floats(wide, view.shape, pool_);
+  }
+  Result<PackedMatrix> matrix = options_.form == MatrixForm::kPacked
+                                    ? PackedMatrix::pack(view, pool_)
+                                    : PackedMatrix::borrow(view);
   if (!matrix)
     return std::move(matrix).error().with_context(cat("load weights: ", source_.name, ": ", name));
   return matrix;
@@ -88,20 +108,18 @@ Result<PackedMatrix> Binder::matrix(const std::string& name, const Shape& expect
 }
 
 Result<PackedMatrix> Binder::matrix_f32(const std::string& name, const Shape& expected) {
-  RILL_ASSIGN_OR_RETURN(const FloatVector widened, values(name, expected));
-  const TensorView view{reinterpret_cast<const std::byte*>(widened.data()), DType::kF32, expected};
-  return PackedMatrix::pack(view, pool_);
+  RILL_ASSIGN_OR_RETURN(const FloatVector wide, values(name, expected));
+  return pack_floats(wide, expected, pool_);
 }
 
 Result<FloatVector> Binder::values(const std::string& name, const Shape& expected) {
   RILL_ASSIGN_OR_RETURN(const TensorView stored, view(name, expected));
-  FloatVector out(expected.num_elements());
-  quant::dequantize_row(stored.dtype, stored.data, out);
-  return out;
+  return widen(stored);
 }
 
 void Binder::release(const std::string& name) const {
-  if (repack_ && source_.gguf != nullptr) source_.gguf->release(*source_.tensors->find(name));
+  if (options_.form != MatrixForm::kBorrowed && source_.gguf != nullptr)
+    source_.gguf->release(*source_.tensors->find(name));
 }
 
 Status Binder::refuse_unused() const {

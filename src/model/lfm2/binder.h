@@ -13,8 +13,8 @@ namespace rill::model::lfm2 {
 
 class Binder {
  public:
-  Binder(const WeightSource& source, bool repack, ThreadPool& pool)
-      : source_(source), repack_(repack), pool_(pool) {}
+  Binder(const WeightSource& source, const LoadOptions& options, ThreadPool& pool)
+      : source_(source), options_(options), pool_(pool) {}
 
   /// The name of a tensor outside the layers, or of one in layer `layer`, in the source's scheme.
   [[nodiscard]] std::string name(std::string_view gguf, std::string_view transformers) const;
@@ -33,7 +33,7 @@ class Binder {
   /// A matrix for ops::matmul, from a whole tensor or from a view of some of its rows.
   Result<PackedMatrix> matrix(const std::string& name, const Shape& expected);
   Result<PackedMatrix> matrix_of(const std::string& name, const TensorView& view) const;
-  /// The same, widened to F32 first.
+  /// The same, always widened to F32.
   Result<PackedMatrix> matrix_f32(const std::string& name, const Shape& expected);
   /// Values widened to F32.
   Result<FloatVector> values(const std::string& name, const Shape& expected);
@@ -49,7 +49,7 @@ class Binder {
   [[nodiscard]] Error error(ErrorCode code, const std::string& name, const std::string& what) const;
 
   const WeightSource& source_;
-  bool repack_;
+  LoadOptions options_;
   ThreadPool& pool_;
   std::unordered_set<std::string> used_;
 };

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/str_cat.h"
+#include "format/portable.h"
 #include "model/lfm2/config.h"
 
 namespace rill::model::lfm2 {
@@ -273,6 +274,7 @@ Status read_sizes(const KeyReader& keys, const GgufFile& file, Role role, Config
 Result<Config> config_from_gguf(const GgufFile& file, Role role) {
   const Metadata& metadata = file.metadata();
   RILL_ASSIGN_OR_RETURN(const std::string architecture, read_architecture(metadata));
+  RILL_RETURN_IF_ERROR(format::check_portable(file));
   const KeyReader keys{metadata, architecture};
   const bool sparse = architecture == "lfm2moe";
   RILL_RETURN_IF_ERROR(refuse_pooled(keys));

@@ -4,20 +4,18 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "format/gguf.h"
-#include "format/safetensors.h"
 #include "model/lfm2/backbone.h"
 
 namespace rill::model::lfm2 {
 
 /// Errors: those of config_from_gguf and load_weights.
-/// Lifetime: with options.repack = false the file must outlive the backbone.
+/// Lifetime: with MatrixForm::kBorrowed the file must outlive the backbone.
 Result<std::unique_ptr<Backbone>> load_gguf(const format::GgufFile& file,
                                             const LoadOptions& options, ThreadPool& pool);
 
@@ -27,9 +25,10 @@ Result<std::unique_ptr<Backbone>> load_gguf(const format::GgufFile& file,
 /// load_weights, and of reading the files.
 Result<std::unique_ptr<Backbone>> load_directory(const std::string& directory, ThreadPool& pool);
 
-/// The same with the files named one by one.
+/// The same with the configuration and the weights named apart: weights_path is a safetensors file,
+/// an index of shards, or a directory.
 Result<std::unique_ptr<Backbone>> load_checkpoint(const std::string& config_path,
-                                                  std::span<const std::string> weight_paths,
+                                                  const std::string& weights_path,
                                                   ThreadPool& pool);
 
 /// Reads and parses a JSON file. Errors: kNotFound, kIo, kInvalidFormat; the path is named.

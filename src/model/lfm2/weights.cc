@@ -239,7 +239,7 @@ Status resolve_intermediate_size(const WeightSource& source, Config& config) {
 
 Result<Weights> load_weights(const WeightSource& source, const Config& config,
                              const LoadOptions& options, ThreadPool& pool) {
-  Binder in(source, options.repack, pool);
+  Binder in(source, options, pool);
   Weights weights;
   if (options.role == Role::kGenerator) RILL_RETURN_IF_ERROR(bind_tables(in, config, weights));
   RILL_ASSIGN_OR_RETURN(weights.embedding_norm, bind_final_norm(in, source, config));

@@ -92,9 +92,15 @@ struct WeightSource {
       nullptr;  ///< its pages are released as tensors are packed; may be null
 };
 
+/// How the kernels get a matrix.
+enum class MatrixForm {
+  kPacked,    ///< in the kernels' own order
+  kBorrowed,  ///< in the file's order; same results, no copy
+  kWidened,   ///< as F32, so that quantized weights take part in F32 products: for checking files
+};
+
 struct LoadOptions {
-  bool repack =
-      true;  ///< pack matrices for the kernels; false reads the file's own layout (same results)
+  MatrixForm form = MatrixForm::kPacked;
   Role role = Role::kGenerator;
 };
 
@@ -108,7 +114,7 @@ Status resolve_intermediate_size(const WeightSource& source, Config& config);
 /// publishes). Errors: kNotFound (a missing tensor), kInvalidFormat (a shape), kUnsupported (a
 /// type, or a tensor
 ///         of a layer that this build has no use for), kOutOfMemory; file and tensor are named.
-/// Lifetime: with repack = false the source must outlive the weights.
+/// Lifetime: with MatrixForm::kBorrowed the source must outlive the weights.
 Result<Weights> load_weights(const WeightSource& source, const Config& config,
                              const LoadOptions& options, ThreadPool& pool);
 
