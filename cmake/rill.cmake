@@ -19,12 +19,10 @@ endif()
 add_compile_options(-ffp-contract=off)
 
 if(RILL_DEVELOPER_MODE)
-  add_compile_options(-Wall -Wextra -Wconversion -Wshadow=local -Werror)
+  add_compile_options(-Wall -Wextra -Wconversion -Werror)
   # gcc 12 sees impossible paths through std::string and std::vector when it inlines deeply.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
-  else()
-    add_compile_options(-Wno-shadow)
+    add_compile_options(-Wshadow=local -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
   endif()
 endif()
 
