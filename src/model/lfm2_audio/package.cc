@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/str_cat.h"
+#include "format/portable.h"
 #include "model/conformer/config.h"
 #include "model/lfm2/load.h"
 #include "model/weights/weight_reader.h"
@@ -75,10 +76,13 @@ lfm2::MatrixForm matrix_form(const LoadOptions& options) {
   return options.repack ? lfm2::MatrixForm::kPacked : lfm2::MatrixForm::kBorrowed;
 }
 
-/// The MemoryFile of that name, which choose_files() took from the same list.
-Result<format::GgufFile> parse_memory_file(std::span<const MemoryFile> files,
-                                           const std::string& name) {
-  for (const MemoryFile& file : files) {
+Result<format::GgufFile> open_in_directory(const void* source, const std::string& name) {
+  const auto& directory = *static_cast<const std::string*>(source);
+  return format::GgufFile::open(cat(directory, "/", name));
+}
+
+Result<format::GgufFile> open_in_memory(const void* source, const std::string& name) {
+  for (const MemoryFile& file : *static_cast<const std::span<const MemoryFile>*>(source)) {
     if (file.name == name) return format::GgufFile::parse(file.bytes, name);
   }
   return Error{ErrorCode::kNotFound, cat("open package: no file ", printable(name))};
@@ -90,13 +94,7 @@ Result<std::unique_ptr<Model>> Model::load(const std::string& directory, const L
                                            ThreadPool& pool) {
   RILL_ASSIGN_OR_RETURN(const PackageFiles files,
                         select_files(directory, options.files, options.use));
-  std::unique_ptr<Model> model(new Model());
-  RILL_ASSIGN_OR_RETURN(model->backbone_file_,
-                        format::GgufFile::open(cat(directory, "/", files.backbone)));
-  RILL_ASSIGN_OR_RETURN(model->mmproj_file_,
-                        format::GgufFile::open(cat(directory, "/", files.mmproj)));
-  RILL_RETURN_IF_ERROR(model->bind(options, pool));
-  return model;
+  return load(files, options, pool, open_in_directory, &directory);
 }
 
 Result<std::unique_ptr<Model>> Model::load(std::span<const MemoryFile> files,
@@ -105,16 +103,26 @@ Result<std::unique_ptr<Model>> Model::load(std::span<const MemoryFile> files,
   for (const MemoryFile& file : files) names.push_back(file.name);
   RILL_ASSIGN_OR_RETURN(const PackageFiles chosen,
                         choose_files("the package", std::move(names), options.files, options.use));
-  std::unique_ptr<Model> model(new Model());
-  RILL_ASSIGN_OR_RETURN(model->backbone_file_, parse_memory_file(files, chosen.backbone));
-  RILL_ASSIGN_OR_RETURN(model->mmproj_file_, parse_memory_file(files, chosen.mmproj));
-  RILL_RETURN_IF_ERROR(model->bind(options, pool));
-  return model;
+  return load(chosen, options, pool, open_in_memory, &files);
 }
 
-Status Model::bind(const LoadOptions& options, ThreadPool& pool) {
-  RILL_RETURN_IF_ERROR(bind_text(options, pool));
-  return bind_listening(options, pool);
+Result<std::unique_ptr<Model>> Model::load(const PackageFiles& files, const LoadOptions& options,
+                                           ThreadPool& pool, FileOpener open, const void* source) {
+  std::unique_ptr<Model> model(new Model());
+  const std::pair<const std::string*, format::GgufFile*> all[] = {
+      {&files.backbone, &model->backbone_file_},
+      {&files.mmproj, &model->mmproj_file_},
+      {&files.vocoder, &model->vocoder_file_},
+      {&files.detokenizer, &model->detokenizer_file_}};
+  for (const auto& [name, file] : all) {
+    if (name->empty()) continue;
+    RILL_ASSIGN_OR_RETURN(*file, open(source, *name));
+    RILL_RETURN_IF_ERROR(format::check_portable(*file));
+  }
+  RILL_RETURN_IF_ERROR(model->bind_text(options, pool));
+  RILL_RETURN_IF_ERROR(model->bind_listening(options, pool));
+  if (options.use == Use::kSpeak) RILL_RETURN_IF_ERROR(model->bind_speaking(options, pool));
+  return model;
 }
 
 Status Model::bind_text(const LoadOptions& options, ThreadPool& pool) {
@@ -157,6 +165,13 @@ Status Model::bind_listening(const LoadOptions& options, ThreadPool& pool) {
   const WeightReader reader(mmproj_file_, options.repack, pool);
   RILL_ASSIGN_OR_RETURN(encoder_, conformer::Encoder::load(reader, config));
   RILL_ASSIGN_OR_RETURN(adapter_, conformer::Adapter::load(reader, config));
+  return {};
+}
+
+Status Model::bind_speaking(const LoadOptions& options, ThreadPool& pool) {
+  const SpeechParts::Files files = {mmproj_file_, vocoder_file_, detokenizer_file_};
+  RILL_ASSIGN_OR_RETURN(
+      speech_, SpeechParts::load(files, backbone_->config().hidden_size, options.repack, pool));
   return {};
 }
 

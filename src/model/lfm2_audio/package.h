@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model: a loaded LFM2-Audio package: backbone and tokenizer, encoder and adapter. Holds weights
-// only; sequences and requests live above it.
+// Model: a loaded LFM2-Audio package: backbone and tokenizer, encoder and adapter, and what speaks.
+// Holds weights only; sequences and requests live above it.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include "model/lfm2/backbone.h"
 #include "model/lfm2_audio/files.h"
 #include "model/lfm2_audio/prompts.h"
+#include "model/lfm2_audio/speech.h"
 #include "ops/context.h"
 #include "tensor/tensor.h"
 #include "tensor/trace.h"
@@ -60,6 +61,8 @@ class Model {
   [[nodiscard]] const text::Tokenizer& tokenizer() const { return *tokenizer_; }
   [[nodiscard]] const conformer::Encoder& encoder() const { return *encoder_; }
   [[nodiscard]] const conformer::Adapter& adapter() const { return *adapter_; }
+  /// What speaks; nullptr unless it was loaded for Use::kSpeak.
+  [[nodiscard]] const SpeechParts* speech() const { return speech_.get(); }
   [[nodiscard]] const SpecialIds& special_ids() const { return special_ids_; }
   [[nodiscard]] Language language() const { return language_; }
   /// general.name of the backbone file; "" if it has none.
@@ -71,18 +74,25 @@ class Model {
                       const Trace* trace = nullptr) const;
 
  private:
+  using FileOpener = Result<format::GgufFile> (*)(const void* source, const std::string& name);
+
   Model() = default;
-  Status bind(const LoadOptions& options, ThreadPool& pool);
+  static Result<std::unique_ptr<Model>> load(const PackageFiles& files, const LoadOptions& options,
+                                             ThreadPool& pool, FileOpener open, const void* source);
   Status bind_text(const LoadOptions& options, ThreadPool& pool);
   Status bind_listening(const LoadOptions& options, ThreadPool& pool);
+  Status bind_speaking(const LoadOptions& options, ThreadPool& pool);
 
   // Files first: weights may be views into them.
   format::GgufFile backbone_file_;
   format::GgufFile mmproj_file_;
+  format::GgufFile vocoder_file_;
+  format::GgufFile detokenizer_file_;
   std::unique_ptr<lfm2::Backbone> backbone_;
   std::unique_ptr<text::Tokenizer> tokenizer_;
   std::optional<conformer::Encoder> encoder_;
   std::optional<conformer::Adapter> adapter_;
+  std::unique_ptr<SpeechParts> speech_;
   SpecialIds special_ids_;
   Language language_ = Language::kEnglish;
   std::string name_;

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,10 +24,38 @@ enum class Language { kEnglish, kJapanese };
 /// In place of a token id: the step is the next row of the adapter's output.
 inline constexpr int32_t kAudioStep = -1;
 
-/// The transcription prompt: token ids, and kAudioStep at the num_audio_steps audio positions.
-/// Errors: those of the tokenizer.
-/// Source: liquid-audio README and ChatState (spec: prompts).
+/// In place of a token id: the step is the next generated frame that is replayed.
+inline constexpr int32_t kFrameStep = -2;
+
+/// The voices of the English checkpoint.
+enum class Voice { kUsMale, kUsFemale, kUkMale, kUkFemale };
+
+/// "us_male", "us_female", "uk_male", "uk_female"; nothing for another name.
+[[nodiscard]] std::optional<Voice> voice_by_name(std::string_view name);
+
+/// What a spoken conversation is told unless the request says something else.
+inline constexpr std::string_view kDefaultChatSystem = "Respond with interleaved text and audio.";
+
+// Prompts: token ids, kAudioStep and kFrameStep. Errors: those of the tokenizer.
+// Source: liquid-audio README and ChatState.
+
+/// To transcribe a clip of num_audio_steps encoder steps.
 Result<std::vector<int32_t>> asr_prompt(const text::Tokenizer& tokenizer, Language language,
                                         size_t num_audio_steps);
+
+/// To speak a text. The voice is of no use to the Japanese checkpoint, which has one.
+Result<std::vector<int32_t>> tts_prompt(const text::Tokenizer& tokenizer, Language language,
+                                        Voice voice, std::string_view text);
+
+/// An earlier turn of a spoken conversation.
+struct ChatTurn {
+  size_t num_audio_steps = 0;  ///< of the question
+  std::vector<int32_t>
+      reply;  ///< its steps: token ids as generated, and kFrameStep; without <|im_end|>
+};
+
+/// To answer a spoken question after earlier turns.
+Result<std::vector<int32_t>> chat_prompt(const text::Tokenizer& tokenizer, std::string_view system,
+                                         std::span<const ChatTurn> earlier, size_t num_audio_steps);
 
 }  // namespace rill::model::lfm2_audio
