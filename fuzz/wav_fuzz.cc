@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the WAV reader through the opener: the first input byte is the size of the reads, the rest
 // is the file. Files of other kinds are left out, since they belong to other libraries.
-#include <array>
-#include <cmath>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "audio/mono.h"
