@@ -5,13 +5,14 @@
 The table is the one of HACKING.md. Kernel files (src/kernels/<family>/) see only C headers, intrinsics, quant/blocks.h
 and headers of src/kernels: their code is compiled for one kernel tier, so nothing that the linker could share with other
 code may come in. Prints each violation as file:line and exits with 1 if there is one.
+check_includes.py [ROOT]: ROOT is the repository, by default the one that this script lies in.
 """
 
 import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
 
 LOW = {"base", "tensor"}
 OPS = LOW | {"quant", "format", "ops"}

@@ -15,12 +15,15 @@ void print_message(const std::string& message) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-int report(int exit_code, const std::string& message, const std::string& command) {
+int report(int exit_code, const std::string& message) {
   print_message(message);
-  if (exit_code == kExitUsage) {
-    std::fprintf(stderr, "Try 'rill%s%s --help'.\n", command.empty() ? "" : " ", command.c_str());
-  }
   return exit_code;
+}
+
+int report_usage(const std::string& message, const std::string& command) {
+  print_message(message);
+  std::fprintf(stderr, "Try 'rill%s%s --help'.\n", command.empty() ? "" : " ", command.c_str());
+  return kExitUsage;
 }
 
 int report(rill_status status, const ErrorSlot& error) {

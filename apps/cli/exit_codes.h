@@ -17,8 +17,11 @@ inline constexpr int kExitResources = 4;  ///< out of memory, or the processor l
 /// Prints "rill: message" on stderr, as one line.
 void print_message(const std::string& message);
 
-/// Prints the message and, for a usage error, where help is. Returns exit_code.
-int report(int exit_code, const std::string& message, const std::string& command = "");
+/// Prints the message. Returns exit_code.
+int report(int exit_code, const std::string& message);
+
+/// Prints the message and where help is: at "rill COMMAND --help". Returns kExitUsage.
+int report_usage(const std::string& message, const std::string& command = "");
 
 /// Prints the error of a library call. Returns the exit code that belongs to its status.
 int report(rill_status status, const ErrorSlot& error);

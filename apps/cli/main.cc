@@ -29,10 +29,10 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error,
                        const std::string& first_argument) {
   const std::vector<CLI::App*> commands = app.get_subcommands();
   if (commands.empty() && !first_argument.empty() && first_argument[0] != '-') {
-    return report(kExitUsage, "unknown command " + first_argument);
+    return report_usage("unknown command " + first_argument);
   }
   const std::string command = commands.empty() ? "" : commands.front()->get_name();
-  return report(kExitUsage, (command.empty() ? "" : command + ": ") + error.what(), command);
+  return report_usage((command.empty() ? "" : command + ": ") + error.what(), command);
 }
 
 int run_command_line(std::vector<std::string> arguments) {
@@ -40,6 +40,8 @@ int run_command_line(std::vector<std::string> arguments) {
   app.name("rill");
   app.require_subcommand(0, 1);
   app.get_formatter()->column_width(34);
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
   bool version = false;
   app.add_flag("--version", version, "Print the version, the kernel tier and the threads");
   app.footer("rill COMMAND --help shows a command's flags and an example.");
@@ -59,7 +61,7 @@ int run_command_line(std::vector<std::string> arguments) {
     return report_parse_error(app, error, first_argument);
   }
   if (version) return print_version();
-  if (app.get_subcommands().empty()) return report(kExitUsage, "a command is missing");
+  if (app.get_subcommands().empty()) return report_usage("a command is missing");
   return exit_code;
 }
 

@@ -32,8 +32,9 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   with_env(command.add_option(
       "-m,--model", options.model,
       "Directory of the model's GGUF files; without it the embedded demo model"));
-  with_env(command.add_option("--repack", options.repack,
-                              "Pack weights for the kernels: true or false (slower, less memory)"));
+  with_env(command.add_option(
+      "--repack", options.repack,
+      "Pack weights for the kernels: true (the default), or false: loads sooner, runs slower"));
   with_env(command
                .add_option("--session-option", options.session_options,
                            "Option of the loaded model, as key=value; repeatable")

@@ -2,7 +2,7 @@
 #include "recognizer.h"
 
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "exit_codes.h"
 #include "interrupt.h"
@@ -25,10 +25,12 @@ struct RunMonitor {
   }
 };
 
-void warn_about_result(const std::string& path, const rill_result* result) {
-  if (std::string_view(rill_result_stop_reason(result)) == "max_tokens") {
-    print_message("warning: " + path + ": max_tokens cut the transcript off");
-  }
+/// Prints the error of a run; the file's name comes first where the library, which may not know it,
+/// left it out.
+int report_run(rill_status status, const ErrorSlot& error, const std::string& path) {
+  const std::string message = rill_error_message(error.get());
+  const bool names_file = path == "-" || message.find(path) != std::string::npos;
+  return report(rill_status_exit_code(status), names_file ? message : path + ": " + message);
 }
 
 }  // namespace
@@ -41,8 +43,8 @@ int make_asr_request(const std::vector<KeyValue>& options, RequestHandle& reques
     status = rill_request_set_option(request.get(), key.c_str(), value.c_str(), error.out());
     if (status != RILL_OK) {
       report(status, error);
-      return kExitUsage;  // also an option that this build does not have yet: the command line
-                          // asked for it
+      // Also for an option that this build does not have yet: the command line asked for it.
+      return kExitUsage;
     }
   }
   return kExitOk;
@@ -64,9 +66,7 @@ int recognize_file(Runtime& runtime, rill_request* request, const std::string& p
   monitor.cancel.reset();
 
   if (interrupt_exit_code() != 0) return interrupt_exit_code();
-  if (status != RILL_OK) return report(status, error);
-  warn_about_result(path, result.get());
-  return kExitOk;
+  return status == RILL_OK ? kExitOk : report_run(status, error, path);
 }
 
 int format_result(const rill_result* result, const std::string& format, std::string& text) {

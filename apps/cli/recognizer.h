@@ -14,9 +14,8 @@ namespace rill::cli {
 int make_asr_request(const std::vector<KeyValue>& options, RequestHandle& request);
 
 /// Runs the request on an audio file ("-": standard input), with a progress bar, cancelled by
-/// signals. Prints warnings about the result (cut at max_tokens). Returns 0, or an exit code after
-/// printing why; a run that a signal ended gives 130 or 143 and, if a part was finished, the
-/// result.
+/// signals. Returns 0, or an exit code after printing why; a run that a signal ended gives 130 or
+/// 143 and, if a part was finished, the result.
 int recognize_file(Runtime& runtime, rill_request* request, const std::string& path,
                    ResultHandle& result);
 

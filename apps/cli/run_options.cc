@@ -42,7 +42,7 @@ void add_mapped_flag(CLI::App& command, const MappedFlag& flag, std::vector<KeyV
   with_env(command.add_option_function<std::string>(flag.flag, store, flag.help));
 }
 
-int refuse(const std::string& message) { return report(kExitUsage, message, "run"); }
+int refuse(const std::string& message) { return report_usage(message, "run"); }
 
 }  // namespace
 

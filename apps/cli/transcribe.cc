@@ -97,23 +97,20 @@ bool writes_files(const TranscribeOptions& options) {
 int check_output_options(const TranscribeOptions& options) {
   const bool several = options.audio.size() > 1;
   if (several && (options.format == "srt" || options.format == "vtt")) {
-    return report(kExitUsage,
-                  "--format " + options.format +
-                      ": subtitles of several files cannot share stdout; use -o" + options.format +
-                      ", which writes one file for each",
-                  "transcribe");
+    return report_usage("--format " + options.format +
+                            ": subtitles of several files cannot share stdout; use -o" +
+                            options.format + ", which writes one file for each",
+                        "transcribe");
   }
   if (!options.output_file.empty() && (several || !writes_files(options))) {
-    return report(kExitUsage,
-                  several ? "--output-file: names the files of one AUDIO, got several"
-                          : "--output-file: needs -otxt, -osrt, -ovtt or -oj",
-                  "transcribe");
+    return report_usage(several ? "--output-file: names the files of one AUDIO, got several"
+                                : "--output-file: needs -otxt, -osrt, -ovtt or -oj",
+                        "transcribe");
   }
   for (const std::string& path : options.audio) {
     if (path == "-" && writes_files(options) && options.output_file.empty()) {
-      return report(kExitUsage,
-                    "standard input has no name for the files beside it; add --output-file",
-                    "transcribe");
+      return report_usage("standard input has no name for the files beside it; add --output-file",
+                          "transcribe");
     }
   }
   return kExitOk;
