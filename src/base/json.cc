@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/parse_number.h"
 #include "base/str_cat.h"
 
 namespace rill {
@@ -72,6 +73,10 @@ void dump_value(const Json& value, bool spaced, std::string& out) {
       append_piece(value.as_int(), out);
       break;
     case Json::Type::kDouble:
+      if (!value.big_integer_digits().empty()) {
+        out += value.big_integer_digits();
+        break;
+      }
       dump_double(value.as_double(), out);
       break;
     case Json::Type::kString:
@@ -112,6 +117,10 @@ Json Json::integer(int64_t value) { return Json(Value(value)); }
 
 Json Json::number(double value) { return Json(Value(value)); }
 
+Json Json::big_integer(std::string digits) {
+  return Json(Value(BigInteger{std::move(digits)}));
+}
+
 Json Json::string(std::string value) { return Json(Value(std::move(value))); }
 
 Json Json::array(Array items) { return Json(Value(std::move(items))); }
@@ -130,7 +139,15 @@ int64_t Json::as_int() const {
 
 double Json::as_double() const {
   RILL_CHECK(is_number(), "Json::as_double on another type");
+  if (const auto* big = std::get_if<BigInteger>(&value_)) {
+    return rill::parse_double(big->digits).value_or(0.0);
+  }
   return is_int() ? static_cast<double>(as_int()) : *std::get_if<double>(&value_);
+}
+
+std::string_view Json::big_integer_digits() const {
+  const auto* big = std::get_if<BigInteger>(&value_);
+  return big == nullptr ? std::string_view() : std::string_view(big->digits);
 }
 
 const std::string& Json::as_string() const {

@@ -27,11 +27,16 @@ class Json {
   static Json boolean(bool value);
   static Json integer(int64_t value);
   static Json number(double value);
+  /// An integer outside int64, of type kDouble; `digits` is a JSON integer.
+  static Json big_integer(std::string digits);
   static Json string(std::string value);
   static Json array(Array items = {});
   static Json object(Object members = {});
 
-  [[nodiscard]] Type type() const { return static_cast<Type>(value_.index()); }
+  [[nodiscard]] Type type() const {
+    return std::holds_alternative<BigInteger>(value_) ? Type::kDouble
+                                                      : static_cast<Type>(value_.index());
+  }
   [[nodiscard]] bool is_null() const { return type() == Type::kNull; }
   [[nodiscard]] bool is_bool() const { return type() == Type::kBool; }
   [[nodiscard]] bool is_int() const { return type() == Type::kInt; }
@@ -44,6 +49,8 @@ class Json {
   [[nodiscard]] bool as_bool() const;
   [[nodiscard]] int64_t as_int() const;
   [[nodiscard]] double as_double() const;  // kInt or kDouble
+  /// The text of a kDouble that was written as an integer outside int64; empty otherwise.
+  [[nodiscard]] std::string_view big_integer_digits() const;
   [[nodiscard]] const std::string& as_string() const;
   [[nodiscard]] const Array& items() const;
   [[nodiscard]] const Object& members() const;
@@ -61,8 +68,11 @@ class Json {
   [[nodiscard]] std::string dump(bool spaced = false) const;
 
  private:
-  using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Array,
-                             Object>;  // in Type's order
+  struct BigInteger {
+    std::string digits;
+  };
+  using Value = std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object,
+                             BigInteger>;  // in Type's order, then BigInteger
 
   explicit Json(Value value) : value_(std::move(value)) {}
 

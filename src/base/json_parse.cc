@@ -108,7 +108,10 @@ class Parser {
     if (integer && number != "-0") {
       if (const std::optional<int64_t> value = parse_int(number)) return Json::integer(*value);
     }
-    if (const std::optional<double> value = parse_double(number)) return Json::number(*value);
+    if (const std::optional<double> value = parse_double(number)) {
+      const bool big = integer && number != "-0";
+      return big ? Json::big_integer(std::string(number)) : Json::number(*value);
+    }
     return Error{ErrorCode::kInvalidFormat,
                  cat("parse JSON: byte ", begin, ": got ", printable(number, 40),
                      ", expected a number that fits a double")};
