@@ -83,7 +83,8 @@ struct TinySpec {
   uint32_t experts = 0;  // sparse from layer 1 on
   bool conv_bias = false;
   std::string final_norm = "token_embd_norm.weight";
-  std::string left_out;  // a tensor that is not written
+  std::string left_out = {};  // tensors that are not written
+  std::string also_left_out = {};
   float norm_weight = 1.0f;
 };
 
@@ -119,7 +120,7 @@ class TinyModel {
     size_t count = 1;
     for (const uint64_t dim : dims) count *= dim;
     const std::vector<float> values = noise_.values(count, scale, offset);
-    if (name == spec_.left_out) return;
+    if (name == spec_.left_out || name == spec_.also_left_out) return;
     const auto* bytes = reinterpret_cast<const std::byte*>(values.data());
     test::BuilderTensor tensor;
     tensor.name = name;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "unit/model/lfm2_support.h"
+
+namespace rill::lfm2_test {
+namespace {
+
+using ops::kKvBlockPositions;
+
+/// A narrow model, so that runs over several blocks are quick.
+TinySpec narrow() {
+  TinySpec spec;
+  spec.layers = "ca";
+  spec.D = 16;
+  spec.heads = 2;
+  spec.kv_heads = 1;
+  spec.I = 16;
+  return spec;
+}
+
+TEST(SequenceState, StartsEmpty) {
+  Compute compute(1);
+  const LoadedTiny tiny({}, compute);
+  const SequenceState state = make_state(*tiny.backbone);
+  EXPECT_EQ(state.position(), 0u);
+  EXPECT_EQ(state.num_blocks(), 0u);
+  const ConstMat conv = state.conv(1);
+  EXPECT_EQ(conv.rows, 2u);
+  for (size_t c = 0; c < conv.cols; ++c) EXPECT_EQ(conv.row(1)[c], 0.0f);
+}
+
+TEST(SequenceState, RefusesOtherKvTypes) {
+  Compute compute(1);
+  const LoadedTiny tiny({}, compute);
+  const auto state = SequenceState::create(tiny.backbone->config(), DType::kQ8_0);
+  ASSERT_FALSE(state.has_value());
+  EXPECT_EQ(state.error().message, "create sequence: kv type: got Q8_0, expected F32 or F16");
+}
+
+TEST(SequenceState, ReservesWholeBlocksOnce) {
+  Compute compute(1);
+  const LoadedTiny tiny({}, compute);
+  SequenceState state = make_state(*tiny.backbone);
+  ASSERT_TRUE(state.reserve(kKvBlockPositions + 1));
+  EXPECT_EQ(state.num_blocks(), 2u);
+  const std::byte* first = state.kv(0).blocks[0];
+  ASSERT_TRUE(state.reserve(2 * kKvBlockPositions));
+  EXPECT_EQ(state.num_blocks(), 2u);
+  EXPECT_EQ(state.kv(0).blocks[0], first);
+  // Two attention layers, keys and values, 2 heads of 8.
+  const size_t block_bytes = 2 * 2 * 2 * kKvBlockPositions * 8 * sizeof(float);
+  EXPECT_EQ(state.memory_bytes(), 2 * block_bytes + 2 * 2 * 32 * sizeof(float));
+}
+
+TEST(SequenceState, HalfPrecisionTakesHalfTheMemory) {
+  Compute compute(1);
+  const LoadedTiny tiny({}, compute);
+  SequenceState full = make_state(*tiny.backbone, DType::kF32);
+  SequenceState half = make_state(*tiny.backbone, DType::kF16);
+  ASSERT_TRUE(full.reserve(1));
+  ASSERT_TRUE(half.reserve(1));
+  EXPECT_EQ(full.block(0).size(), 2 * half.block(0).size());
+}
+
+TEST(SequenceState, CloneSharesBlocksUntilOneIsWritten) {
+  Compute compute(1);
+  const LoadedTiny tiny(narrow(), compute);
+  SequenceState state = make_state(*tiny.backbone);
+  const auto tokens = some_tokens(kKvBlockPositions + 10, 64);
+  (void)run_tokens(compute, *tiny.backbone, state, tokens);
+  SequenceState copy = state.clone();
+  EXPECT_EQ(copy.position(), state.position());
+  EXPECT_EQ(copy.kv(0).blocks[0], state.kv(0).blocks[0]);
+  EXPECT_EQ(copy.kv(0).blocks[1], state.kv(0).blocks[1]);
+  const auto before = state_values(state, tiny.backbone->config());
+  (void)run_tokens(compute, *tiny.backbone, copy, some_tokens(5, 64, 3));
+  EXPECT_EQ(copy.kv(0).blocks[0], state.kv(0).blocks[0]);  // full: still shared
+  EXPECT_NE(copy.kv(0).blocks[1], state.kv(0).blocks[1]);
+  EXPECT_EQ(state_values(state, tiny.backbone->config()), before);
+}
+
+TEST(SequenceState, CloneContinuesWithTheSameBits) {
+  Compute compute(1);
+  const LoadedTiny tiny(narrow(), compute);
+  SequenceState state = make_state(*tiny.backbone);
+  (void)run_tokens(compute, *tiny.backbone, state, some_tokens(20, 64));
+  SequenceState copy = state.clone();
+  const auto more = some_tokens(7, 64, 3);
+  EXPECT_EQ(run_tokens(compute, *tiny.backbone, copy, more),
+            run_tokens(compute, *tiny.backbone, state, more));
+}
+
+TEST(SequenceState, CloneLeavesReservedBlocksBehind) {
+  Compute compute(1);
+  const LoadedTiny tiny(narrow(), compute);
+  SequenceState state = make_state(*tiny.backbone);
+  ASSERT_TRUE(state.reserve(3 * kKvBlockPositions));
+  (void)run_tokens(compute, *tiny.backbone, state, some_tokens(4, 64));
+  EXPECT_EQ(state.num_blocks(), 3u);
+  EXPECT_EQ(state.clone().num_blocks(), 1u);
+}
+
+TEST(SequenceState, TruncationToACheckpointGivesTheBitsOfAFreshRun) {
+  Compute compute(1);
+  const LoadedTiny tiny(narrow(), compute);
+  const auto prompt = some_tokens(kKvBlockPositions - 3, 64);
+  const auto wrong = some_tokens(9, 64, 11);
+  const auto right = some_tokens(9, 64, 12);
+  SequenceState state = make_state(*tiny.backbone);
+  (void)run_tokens(compute, *tiny.backbone, state, prompt);
+  const model::lfm2::Checkpoint checkpoint = state.checkpoint();
+  (void)run_tokens(compute, *tiny.backbone, state, wrong);
+  state.truncate(checkpoint);
+  EXPECT_EQ(state.position(), prompt.size());
+  const auto again = run_tokens(compute, *tiny.backbone, state, right);
+
+  SequenceState fresh = make_state(*tiny.backbone);
+  (void)run_tokens(compute, *tiny.backbone, fresh, prompt);
+  EXPECT_EQ(run_tokens(compute, *tiny.backbone, fresh, right), again);
+}
+
+TEST(SequenceState, TruncationBelowAClonesPositionDoesNotTouchTheClone) {
+  Compute compute(1);
+  const LoadedTiny tiny(narrow(), compute);
+  SequenceState state = make_state(*tiny.backbone);
+  (void)run_tokens(compute, *tiny.backbone, state, some_tokens(5, 64));
+  const model::lfm2::Checkpoint checkpoint = state.checkpoint();
+  (void)run_tokens(compute, *tiny.backbone, state, some_tokens(kKvBlockPositions, 64, 3));
+  const SequenceState clone = state.clone();
+  const auto before = state_values(clone, tiny.backbone->config());
+  state.truncate(checkpoint);
+  (void)run_tokens(compute, *tiny.backbone, state, some_tokens(5, 64, 4));
+  EXPECT_EQ(state_values(clone, tiny.backbone->config()), before);
+}
+
+}  // namespace
+}  // namespace rill::lfm2_test
