@@ -212,7 +212,7 @@ class Failures(CommandLineCase):
         self.expect_error(run("transcribe", "-m", self.folder, clip("asr_10.wav")), 3, "demo-Q8_0.gguf", "mmproj")
 
     def test_model_is_a_file(self):
-        self.expect_error(run("transcribe", "-m", DEMO / "demo-Q8_0.gguf", clip("asr_10.wav")), 3, "demo-Q8_0.gguf",
+        self.expect_error(run("transcribe", "-m", DEMO / "demo-Q8_0.gguf", clip("asr_10.wav")), 2, "demo-Q8_0.gguf",
                           "directory")
 
     def test_missing_model(self):
