@@ -5,7 +5,8 @@
 check_kernel_symbols.py FOLDER: reads all FOLDER/**/<family>_<tier>.cc.o. Such an object must not define weak symbols:
 the linker keeps one copy of a weak function for the whole program, and a copy with AVX-512 instructions would crash
 a processor without them. It must not call the C library's mathematics either, whose results differ between machines.
-Exits with 1 if one does.
+It must define the functions of the tier's rows in src/kernels/**/*.inc and no other function that the linker sees.
+Exits with 1 if one does otherwise.
 """
 
 import re
@@ -18,6 +19,19 @@ WEAK = set("VvWwu")
 # sqrt is exact everywhere, and fma is what a kernel asks for where the compiler has no instruction for it.
 MATHEMATICS = re.compile(
     r"^(a?(sin|cos|tan)h?|exp(2|10|m1)?|log(2|10|1p)?|pow|erfc?|[lt]gamma|cbrt|hypot|atan2|sincos)[fl]?$")
+
+
+ROW = re.compile(r"^RILL_KERNEL\((\w+), (\w+)\)$", re.MULTILINE)
+# rill::kernels::<name>(...), as the compilers spell it.
+KERNEL_NAME = re.compile(r"^_ZN4rill7kernels\d+(\w+?)E")
+SOURCES = Path(__file__).resolve().parent.parent / "src" / "kernels"
+
+
+def registered(path):
+    """The kernels that the rows of an object's family and tier promise."""
+    family, tier = path.name.split(".")[0].rsplit("_", 1)
+    text = "".join(inc.read_text() for inc in sorted((SOURCES / family).glob("*.inc")))
+    return {f"{function}_{row_tier}" for function, row_tier in ROW.findall(text) if row_tier == tier}
 
 
 def symbols(path):
@@ -34,11 +48,21 @@ def main():
                if path.name.split(".")[0].rsplit("_", 1)[-1] in TIERS]
     problems = []
     for path in objects:
+        rows = registered(path)
+        defined = set()
         for kind, name in symbols(path):
             if kind in WEAK and name not in ("_GLOBAL_OFFSET_TABLE_",):
                 problems.append(f"{path.name}: weak symbol {name}")
             if kind == "U" and MATHEMATICS.match(name):
                 problems.append(f"{path.name}: calls {name} of the C library")
+            if kind in "TBDR":
+                match = KERNEL_NAME.match(name)
+                if match:
+                    defined.add(match.group(1))
+                else:
+                    problems.append(f"{path.name}: visible symbol {name}")
+        problems += [f"{path.name}: defines {name}, which has no row" for name in sorted(defined - rows)]
+        problems += [f"{path.name}: lacks {name}" for name in sorted(rows - defined)]
     for problem in problems:
         print(problem)
     print(f"check_kernel_symbols: {len(objects)} objects, {len(problems)} problems")

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "kernel/kernel_checks.h"
+#include "kernel/matmul_check.h"
 
 namespace {
 
@@ -13,12 +14,22 @@ using rill::test::CheckLog;
 
 int failures = 0;
 
-void run(const rill::test::KernelCheck& check, IsaTier tier) {
-  CheckLog log;
-  check.run(rill::kernels::kernel_table(tier), log);
-  if (log.count() == 0) return;
+void report(const std::string& difference) {
+  if (difference.empty()) return;
   ++failures;
-  std::printf("FAILED %s: %s\n", std::string(check.function).c_str(), log.text().c_str());
+  std::printf("FAILED %s\n", difference.c_str());
+}
+
+void check_tier(IsaTier tier) {
+  for (const rill::test::KernelCheck& check : rill::test::ops_kernel_checks()) {
+    CheckLog log;
+    check.run(rill::kernels::kernel_table(tier), log);
+    if (log.count() > 0) report(rill::cat(check.function, ": ", log.text()));
+  }
+  for (const rill::kernels::MatmulFunction& function : rill::kernels::kMatmulFunctions) {
+    report(rill::kernels::check_matmul(function, tier));
+  }
+  report(rill::kernels::check_quantize_activations(tier));
 }
 
 }  // namespace
@@ -27,7 +38,7 @@ int main() {
   for (const IsaTier tier :
        {IsaTier::kScalar, IsaTier::kAvx2, IsaTier::kAvx512, IsaTier::kAvx512Vnni, IsaTier::kNeon}) {
     if (!rill::cpu_supports(tier)) continue;
-    for (const rill::test::KernelCheck& check : rill::test::ops_kernel_checks()) run(check, tier);
+    check_tier(tier);
     std::printf("tier %s: checked\n", std::string(rill::isa_tier_name(tier)).c_str());
   }
   const auto best = rill::choose_isa_tier("");

@@ -42,10 +42,7 @@ std::string row_name(const testing::TestParamInfo<kernels::KernelRow>& row) {
   return cat(row.param.function, "_", isa_tier_name(row.param.tier));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KernelRows,
-                         testing::ValuesIn(kernels::kernel_rows().begin(),
-                                           kernels::kernel_rows().end()),
-                         row_name);
+INSTANTIATE_TEST_SUITE_P(All, KernelRows, testing::ValuesIn(checked_rows()), row_name);
 
 // A check that finds nothing proves nothing: a wrong kernel must be noticed.
 TEST(KernelChecks, NoticeAWrongKernel) {
