@@ -19,18 +19,18 @@ uint8_t code_of(size_t i) { return static_cast<uint8_t>(i * 37 + 11); }
 
 // Sample i as an integer of `bits` bits: both extremes, zero, and values between.
 int64_t integer_of(size_t i, int bits) {
-  const int64_t top = int64_t{1} << (bits - 1);
+  const uint64_t top = uint64_t{1} << (bits - 1);
   switch (i % 5) {
     case 0:
-      return -top;
+      return static_cast<int64_t>(~(top - 1));
     case 1:
-      return top - 1;
+      return static_cast<int64_t>(top - 1);
     case 2:
       return 0;
     case 3:
       return -1;
     default:
-      return top / 3 + static_cast<int64_t>(i % 64);
+      return static_cast<int64_t>((top - 1) / 3 + i % 64);
   }
 }
 

@@ -77,7 +77,7 @@ TEST(FileSource, NamesTheSourceWhenReadingFails) {
 }
 
 TEST(BufferedSource, PeeksWithoutConsuming) {
-  for (const size_t step : {1, 3, 100}) {
+  for (const size_t step : std::initializer_list<size_t>{1, 3, 100}) {
     BufferedSource source(std::make_unique<test::PipeSource>(test::bytes_of("abcdefgh"), step));
     EXPECT_EQ(test::to_text(*source.peek(3)), "abc");
     EXPECT_EQ(test::to_text(*source.peek(5)), "abcde");

@@ -45,7 +45,8 @@ TEST(IstftStream, MatchesTheReference) {
 TEST(IstftStream, AnyCutGivesTheSameBits) {
   const Reference reference;
   const std::vector<float> whole = run(reference, 66, 66);
-  for (const size_t piece : {1, 5, 6, 12}) EXPECT_EQ(run(reference, 66, piece), whole) << piece;
+  for (const size_t piece : std::initializer_list<size_t>{1, 5, 6, 12})
+    EXPECT_EQ(run(reference, 66, piece), whole) << piece;
 }
 
 TEST(IstftStream, ReleasesSamplesAsSoonAsTheyAreFinal) {
@@ -65,7 +66,7 @@ TEST(IstftStream, ReleasesSamplesAsSoonAsTheyAreFinal) {
 TEST(IstftStream, GivesHopSamplesPerRowForAnyNumberOfRows) {
   const Reference reference;
   EXPECT_TRUE(run(reference, 0, 1).empty());
-  for (const size_t rows : {1, 2, 3, 4, 5}) {
+  for (const size_t rows : std::initializer_list<size_t>{1, 2, 3, 4, 5}) {
     const std::vector<float> samples = run(reference, rows, 2);
     EXPECT_EQ(samples.size(), rows * 320);
     for (const float s : samples) ASSERT_TRUE(std::isfinite(s));
@@ -91,7 +92,7 @@ TEST(IstftStream, NamesTheRowThatIsNoNumber) {
   const Reference reference;
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e10f}) {
-    for (const size_t column : {0, 700}) {
+    for (const size_t column : std::initializer_list<size_t>{0, 700}) {
       std::vector<float> rows(reference.head.begin(), reference.head.begin() + 3 * 1282);
       rows[2 * 1282 + column] = bad;
       auto stream = IstftStream::create(reference.window);

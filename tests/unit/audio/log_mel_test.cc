@@ -132,7 +132,7 @@ TEST(LogMelFunction, LengthsMatchTheReference) {
 }
 
 TEST(LogMelFunction, LastFrameIsZeroAndOneValidFrameToo) {
-  for (const size_t count : {0, 1, 159, 160, 161, 319}) {
+  for (const size_t count : std::initializer_list<size_t>{0, 1, 159, 160, 161, 319}) {
     auto features = log_mel(test::noise(count));
     ASSERT_TRUE(features);
     for (size_t i = 0; i < features->rows() * features->cols(); ++i)

@@ -56,9 +56,10 @@ TEST(ReadMono, MatchesTheReferenceOnEveryClip) {
 
 TEST(Resampler, AnyCutGivesTheSameBits) {
   const std::vector<float> samples = test::noise(5000);
-  for (const uint32_t from : {8000, 11025, 22050, 24000, 44100, 48000, 96000, 12345}) {
+  for (const uint32_t from :
+       std::initializer_list<uint32_t>{8000, 11025, 22050, 24000, 44100, 48000, 96000, 12345}) {
     const std::vector<float> whole = resample(samples, from, 16000);
-    for (const size_t piece : {1, 2, 7, 160, 1000, 4999}) {
+    for (const size_t piece : std::initializer_list<size_t>{1, 2, 7, 160, 1000, 4999}) {
       EXPECT_EQ(resample(samples, from, 16000, piece), whole)
           << from << " Hz in pieces of " << piece;
     }
@@ -66,8 +67,9 @@ TEST(Resampler, AnyCutGivesTheSameBits) {
 }
 
 TEST(Resampler, OutputLengthIsTheCeiling) {
-  for (const uint32_t from : {8000, 11025, 22050, 44100, 48000, 192000}) {
-    for (const size_t count : {0, 1, 2, 3, 5, 159, 160, 441, 1000}) {
+  for (const uint32_t from :
+       std::initializer_list<uint32_t>{8000, 11025, 22050, 44100, 48000, 192000}) {
+    for (const size_t count : std::initializer_list<size_t>{0, 1, 2, 3, 5, 159, 160, 441, 1000}) {
       const size_t expected = (count * 16000 + from - 1) / from;
       EXPECT_EQ(resample(std::vector<float>(count, 0.1f), from, 16000).size(), expected)
           << from << " Hz, " << count;
@@ -91,8 +93,8 @@ std::span<const float> middle(const std::vector<float>& samples) {
 }
 
 TEST(Resampler, KeepsTheLevelOfATone) {
-  for (const uint32_t rate :
-       {8000, 11025, 16000, 22050, 24000, 32000, 44100, 48000, 96000, 192000}) {
+  for (const uint32_t rate : std::initializer_list<uint32_t>{8000, 11025, 16000, 22050, 24000,
+                                                             32000, 44100, 48000, 96000, 192000}) {
     const std::vector<float> out = resample(test::sine(1000.0, rate, rate), rate, 16000);
     const std::vector<float> expected = test::sine(1000.0, 16000.0, 16000);
     EXPECT_NEAR(20.0 * std::log10(rms(middle(out)) / rms(middle(expected))), 0.0, 0.05) << rate;
@@ -100,7 +102,7 @@ TEST(Resampler, KeepsTheLevelOfATone) {
 }
 
 TEST(Resampler, KeepsAConstant) {
-  for (const uint32_t rate : {8000, 22050, 44100, 48000}) {
+  for (const uint32_t rate : std::initializer_list<uint32_t>{8000, 22050, 44100, 48000}) {
     const std::vector<float> out = resample(std::vector<float>(rate / 4, 0.25f), rate, 16000);
     for (const float value : middle(out)) ASSERT_NEAR(value, 0.25f, 1e-3) << rate;
   }
@@ -111,7 +113,7 @@ TEST(Resampler, SuppressesWhatTheNewRateCannotHold) {
     double hz;
     double max_db;
   };
-  for (const uint32_t rate : {44100, 48000}) {
+  for (const uint32_t rate : std::initializer_list<uint32_t>{44100, 48000}) {
     for (const Stop& stop : {Stop{12000.0, -50.0}, Stop{20000.0, -60.0}}) {
       const std::vector<float> out = resample(test::sine(stop.hz, rate, rate), rate, 16000);
       const double db = 20.0 * std::log10(rms(middle(out)) / rms(test::sine(stop.hz, rate, rate)));
@@ -137,7 +139,7 @@ double level_db(std::span<const float> samples, double hz, double rate) {
 
 TEST(Resampler, LeavesNoAliasesOfATone) {
   // 7.9 kHz is inside the new band: what may not appear is anything elsewhere.
-  for (const uint32_t rate : {44100, 48000}) {
+  for (const uint32_t rate : std::initializer_list<uint32_t>{44100, 48000}) {
     const std::vector<float> out = resample(test::sine(7900.0, rate, rate), rate, 16000);
     EXPECT_GT(level_db(middle(out), 7900.0, 16000.0), -8.0);
     for (const double hz : {100.0, 1000.0, 3900.0, 5000.0, 7000.0}) {
@@ -151,7 +153,7 @@ TEST(Resampler, LeavesNoAliasesOfATone) {
 }
 
 TEST(Resampler, TakesRatiosThatDoNotReduce) {
-  for (const uint32_t rate : {44101, 15999, 47999}) {
+  for (const uint32_t rate : std::initializer_list<uint32_t>{44101, 15999, 47999}) {
     const std::vector<float> out = resample(test::sine(440.0, rate, rate / 8), rate, 16000);
     EXPECT_NEAR(level_db(middle(out), 440.0, 16000.0), 0.0, 0.3) << rate;
   }
@@ -222,8 +224,9 @@ TEST(ReadMono, StopsAtTheLimit) {
 }
 
 TEST(LogMelStream, TakesDegenerateLengthsAtEveryRate) {
-  for (const uint32_t rate : {16000, 8000, 48000}) {
-    for (const size_t count : {0, 1, 2, 3, 159, 160, 161, 199, 200, 201, 399, 400, 401, 511, 512}) {
+  for (const uint32_t rate : std::initializer_list<uint32_t>{16000, 8000, 48000}) {
+    for (const size_t count : std::initializer_list<size_t>{0, 1, 2, 3, 159, 160, 161, 199, 200,
+                                                            201, 399, 400, 401, 511, 512}) {
       const std::vector<float> mono = resample(test::noise(count), rate, 16000);
       auto features = log_mel(mono);
       ASSERT_TRUE(features) << features.error().message;

@@ -94,7 +94,7 @@ TEST(WavReader, TakesAllExtraChunksAtOnce) {
 TEST(WavReader, TakesOddChunksWithAndWithoutPadByte) {
   for (const std::string_view id : {"LIST", "abcd", "id3 "}) {
     for (const bool pad : {true, false}) {
-      for (const size_t size : {1, 3, 25}) {
+      for (const size_t size : std::initializer_list<size_t>{1, 3, 25}) {
         const Bytes payload(size, std::byte{0x5A});
         expect_frames(WavBuilder()
                           .chunk(id, payload, {}, pad)
@@ -289,7 +289,7 @@ TEST(WavReader, ReadsPipesOfAnyStep) {
                              .chunk("LIST", extra_payload("LIST"))
                              .chunk("data", samples(), 0xFFFFFFFF)
                              .build();
-  for (const size_t step : {1, 2, 3, 7, 4096}) {
+  for (const size_t step : std::initializer_list<size_t>{1, 2, 3, 7, 4096}) {
     for (const Bytes& bytes : {file, streamed}) {
       auto got = decode(std::make_unique<test::PipeSource>(bytes, step));
       ASSERT_TRUE(got) << got.error().message;

@@ -67,8 +67,8 @@ TEST(WavReader, DecodesEverySampleFormAtEveryRateAndChannelCount) {
   for (const SampleForm& form : kForms) {
     for (const bool extensible : {false, true}) {
       for (const uint16_t channels : {uint16_t{1}, uint16_t{2}, uint16_t{6}}) {
-        for (const uint32_t rate :
-             {8000, 11025, 16000, 22050, 24000, 44100, 48000, 96000, 192000}) {
+        for (const uint32_t rate : std::initializer_list<uint32_t>{8000, 11025, 16000, 22050, 24000,
+                                                                   44100, 48000, 96000, 192000}) {
           WavFmt fmt;
           fmt.tag = form.tag;
           fmt.bits = form.bits;
@@ -195,10 +195,10 @@ TEST(WavReader, RejectsRatesAndChannelsOutOfBounds) {
 }
 
 TEST(WavReader, TakesFmtChunksOfSeveralSizes) {
-  for (const size_t size : {16, 18, 40, 41, 100}) {
+  for (const size_t size : std::initializer_list<size_t>{16, 18, 40, 41, 100}) {
     EXPECT_TRUE(open(file_of(WavFmt{.size = size}, Bytes(8)))) << size;
   }
-  for (const size_t size : {0, 1, 14, 15})
+  for (const size_t size : std::initializer_list<size_t>{0, 1, 14, 15})
     expect_error(WavFmt{.size = size}, ErrorCode::kInvalidFormat, "fmt chunk");
   expect_error(WavFmt{.extensible = true, .size = 39}, ErrorCode::kInvalidFormat,
                "expected at least 40");
