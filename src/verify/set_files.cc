@@ -84,6 +84,13 @@ Result<ExpectedTensors> ExpectedTensors::open(const std::string& path) {
   return tensors;
 }
 
+bool ExpectedTensors::has(std::string_view name) const {
+  if (file_.tensors().find(name) != nullptr) return true;
+  const auto& raw = file_.raw_tensors();
+  return std::any_of(raw.begin(), raw.end(),
+                     [&](const format::RawTensor& t) { return t.name == name; });
+}
+
 Result<ExpectedTensor> ExpectedTensors::floats(std::string_view name) const {
   const NamedTensor* tensor = file_.tensors().find(name);
   if (tensor == nullptr) {
@@ -114,11 +121,12 @@ Result<std::vector<int32_t>> ExpectedTensors::ints(std::string_view name) const 
 }
 
 Result<std::vector<std::byte>> ExpectedTensors::bytes(std::string_view name) const {
-  const NamedTensor* tensor = file_.tensors().find(name);
-  if (tensor == nullptr) {
-    return Error{ErrorCode::kNotFound, cat("read set: ", file_.name(), ": no tensor '", name, "'")};
+  for (const format::RawTensor& tensor : file_.raw_tensors()) {
+    if (tensor.name == name)
+      return std::vector<std::byte>(tensor.bytes.begin(), tensor.bytes.end());
   }
-  return std::vector<std::byte>(tensor->view.data, tensor->view.data + tensor->view.size_bytes());
+  return Error{ErrorCode::kNotFound,
+               cat("read set: ", file_.name(), ": no byte tensor '", name, "'")};
 }
 
 bool is_file(const std::string& path) {

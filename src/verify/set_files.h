@@ -27,12 +27,11 @@ class ExpectedTensors {
  public:
   static Result<ExpectedTensors> open(const std::string& path);
 
-  [[nodiscard]] bool has(std::string_view name) const {
-    return file_.tensors().find(name) != nullptr;
-  }
+  [[nodiscard]] bool has(std::string_view name) const;
   /// Errors: kNotFound, kUnsupported (dtype); the file and the tensor are named.
   [[nodiscard]] Result<ExpectedTensor> floats(std::string_view name) const;
   [[nodiscard]] Result<std::vector<int32_t>> ints(std::string_view name) const;
+  /// The bytes of a U8 tensor.
   [[nodiscard]] Result<std::vector<std::byte>> bytes(std::string_view name) const;
   [[nodiscard]] const std::vector<NamedTensor>& all() const { return file_.tensors().all(); }
 

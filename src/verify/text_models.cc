@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text models of a set: every stage of the forward pass, cached decoding, greedy replies, for
-// checkpoints in Transformers' layout and for GGUF files.
+// Checkpoints in Transformers' layout: every stage of the forward pass, cached decoding, greedy
+// replies.
 #include "verify/text_models.h"
 
 #include <algorithm>
@@ -9,74 +9,16 @@
 #include "base/str_cat.h"
 #include "model/lfm2/load.h"
 #include "ops/elementwise.h"
-#include "quant/quantize.h"
 #include "session/sequence.h"
 #include "verify/capture.h"
 #include "verify/set_files.h"
+#include "verify/text_runs.h"
 
 namespace rill::verify {
 namespace {
 
 using model::lfm2::Backbone;
 using session::Sequence;
-
-/// Logits [T, V] of a prompt, computed in one pass; stages go to `trace`.
-Result<Tensor> prompt_logits(ops::Context& context, const Backbone& backbone,
-                             std::span<const int32_t> ids, model::lfm2::SequenceState& state,
-                             const Trace* trace) {
-  const size_t width = backbone.config().hidden_size;
-  RILL_ASSIGN_OR_RETURN(Tensor hidden, Tensor::create(ids.size(), width));
-  for (size_t t = 0; t < ids.size(); ++t) {
-    RILL_RETURN_IF_ERROR(backbone.embed(ids[t], {hidden.mat().row(t), width}));
-  }
-  if (trace != nullptr) (*trace)("embed", hidden.mat());
-  RILL_RETURN_IF_ERROR(backbone.forward(context, hidden.mat(), state, hidden.mat(), trace));
-  RILL_ASSIGN_OR_RETURN(Tensor logits, Tensor::create(ids.size(), backbone.config().vocab_size));
-  RILL_RETURN_IF_ERROR(backbone.logits(context, hidden.mat(), logits.mat()));
-  if (trace != nullptr) {
-    (*trace)("final_norm", hidden.mat());
-    (*trace)("logits", logits.mat());
-  }
-  return logits;
-}
-
-/// The last row's logits of a full recompute.
-Result<std::vector<float>> recomputed_logits(ops::Context& context, const Backbone& backbone,
-                                             std::span<const int32_t> ids) {
-  RILL_ASSIGN_OR_RETURN(auto state,
-                        model::lfm2::SequenceState::create(backbone.config(), DType::kF32));
-  RILL_ASSIGN_OR_RETURN(const Tensor logits, prompt_logits(context, backbone, ids, state, nullptr));
-  const float* last = logits.mat().row(ids.size() - 1);
-  return std::vector<float>(last, last + logits.cols());
-}
-
-struct GreedyRun {
-  std::vector<int32_t> tokens;
-  std::vector<float> logits;  ///< of every step, [steps, V]
-  size_t differs_from_recompute =
-      0;  ///< steps whose cached logits are not bit-equal to a full recompute
-};
-
-/// Cached greedy decoding of `count` tokens, each step checked against a full recompute.
-Result<GreedyRun> run_greedy(ops::Context& context, const Backbone& backbone,
-                             std::span<const int32_t> prompt, size_t count) {
-  RILL_ASSIGN_OR_RETURN(Sequence sequence, Sequence::create(backbone, DType::kF32));
-  RILL_RETURN_IF_ERROR(sequence.append_tokens(context, prompt));
-  std::vector<int32_t> all(prompt.begin(), prompt.end());
-  GreedyRun run;
-  for (size_t i = 0; i < count; ++i) {
-    RILL_ASSIGN_OR_RETURN(const auto logits, sequence.logits(context));
-    run.logits.insert(run.logits.end(), logits.begin(), logits.end());
-    RILL_ASSIGN_OR_RETURN(const auto full, recomputed_logits(context, backbone, all));
-    if (std::memcmp(full.data(), logits.data(), logits.size() * sizeof(float)) != 0)
-      ++run.differs_from_recompute;
-    const auto token = static_cast<int32_t>(ops::argmax(logits));
-    run.tokens.push_back(token);
-    all.push_back(token);
-    if (i + 1 < count) RILL_RETURN_IF_ERROR(sequence.append_token(context, token));
-  }
-  return run;
-}
 
 /// Expected experts and weights are in the reference's order: both sides as expert-indexed rows.
 void compare_experts(Report& report, const std::string& prefix, const Capture& capture,
@@ -245,9 +187,8 @@ Status verify_variant(Run& run, const Json& test_case, const Json& variant, cons
   }
   const std::string weights_path = run.set_dir + "/" + weights->as_string();
   const std::string config_path = weights_path.substr(0, weights_path.rfind('/')) + "/config.json";
-  RILL_ASSIGN_OR_RETURN(
-      const auto backbone,
-      model::lfm2::load_checkpoint(config_path, weights_path, *run.context.pool));
+  RILL_ASSIGN_OR_RETURN(const auto backbone,
+                        model::lfm2::load_checkpoint(config_path, weights_path, *run.context.pool));
   RILL_ASSIGN_OR_RETURN(const std::string vectors, json_string(variant, "vectors", name));
   RILL_ASSIGN_OR_RETURN(const auto expected, ExpectedTensors::open(run.set_dir + "/" + vectors));
   RILL_ASSIGN_OR_RETURN(const auto ids, json_ids(variant, "input_ids", name));
@@ -288,107 +229,10 @@ Status verify_checkpoint_subject(Run& run, const std::string& name, Report& repo
   return Error{ErrorCode::kNotFound, cat("read set: no case ", name)};
 }
 
-/// How far apart quantized logits may be, by the coarsest type in the file.
-struct QuantizedLimits {
-  double logits;
-  double tie;
-};
-
-QuantizedLimits limits_of(const TensorMap& tensors, const Tolerances& tolerances) {
-  QuantizedLimits limits{tolerances.hidden, 0};
-  for (const NamedTensor& tensor : tensors.all()) {
-    if (!is_quantized(tensor.view.dtype)) continue;
-    const bool q8 = tensor.view.dtype == DType::kQ8_0;
-    limits.logits = std::max(limits.logits, q8 ? tolerances.q8_0 : tolerances.q4);
-    limits.tie = std::max(limits.tie, q8 ? tolerances.q8_0_tie : tolerances.q4_tie);
-  }
-  return limits;
-}
-
-/// Positions where this engine's best token is another than `want`'s and the two are further apart
-/// than a tie.
-size_t count_top1_misses(ConstMat got, std::span<const float> want, double tie) {
-  size_t misses = 0;
-  for (size_t t = 0; t < got.rows; ++t) {
-    const std::span<const float> reference = want.subspan(t * got.cols, got.cols);
-    const size_t best = ops::argmax({got.row(t), got.cols});
-    const size_t expected = ops::argmax(reference);
-    if (best != expected && reference[expected] - reference[best] >= tie) ++misses;
-  }
-  return misses;
-}
-
-/// Steps of the reference's reply where this engine, fed the same tokens, clearly prefers another
-/// token.
-Result<size_t> count_reply_misses(ops::Context& context, const Backbone& backbone,
-                                  std::span<const int32_t> prompt, std::span<const int32_t> reply,
-                                  double tie) {
-  RILL_ASSIGN_OR_RETURN(Sequence sequence, Sequence::create(backbone, DType::kF32));
-  RILL_RETURN_IF_ERROR(sequence.append_tokens(context, prompt));
-  size_t misses = 0;
-  for (int32_t token : reply) {
-    RILL_ASSIGN_OR_RETURN(const auto logits, sequence.logits(context));
-    const size_t best = ops::argmax(logits);
-    const auto expected = static_cast<size_t>(token);
-    if (expected >= logits.size()) return logits.size();
-    if (best != expected &&
-        static_cast<double>(logits[best]) - static_cast<double>(logits[expected]) >= tie)
-      ++misses;
-    RILL_RETURN_IF_ERROR(sequence.append_token(context, token));
-  }
-  return misses;
-}
-
-Status verify_gguf_file(Run& run, const Json& entry, const std::string& file_name, Report& report) {
-  RILL_ASSIGN_OR_RETURN(const auto file, format::GgufFile::open(run.set_dir + "/" + file_name));
-  RILL_ASSIGN_OR_RETURN(const auto backbone, model::lfm2::load_gguf(file, {}, *run.context.pool));
-  RILL_ASSIGN_OR_RETURN(const auto expected,
-                        ExpectedTensors::open(run.set_dir + "/gguf/logits.safetensors"));
-  RILL_ASSIGN_OR_RETURN(const auto ids, json_ids(entry, "input_ids", file_name));
-  RILL_ASSIGN_OR_RETURN(const auto reply, json_ids(entry, "greedy_new_tokens", file_name));
-  const std::string base = file_name.substr(file_name.rfind('/') + 1);
-  RILL_ASSIGN_OR_RETURN(const ExpectedTensor want, expected.floats(base + ".logits"));
-  const QuantizedLimits limits = limits_of(file.tensors(), run.tolerances);
-  RILL_ASSIGN_OR_RETURN(auto state,
-                        model::lfm2::SequenceState::create(backbone->config(), DType::kF32));
-  RILL_ASSIGN_OR_RETURN(const Tensor logits,
-                        prompt_logits(run.context, *backbone, ids, state, nullptr));
-  report.floats("logits", logits.mat(), want.values, limits.logits);
-  if (want.values.size() == logits.rows() * logits.cols()) {
-    report.mismatches("top1", count_top1_misses(logits.mat(), want.values, limits.tie));
-  }
-  RILL_ASSIGN_OR_RETURN(const size_t misses,
-                        count_reply_misses(run.context, *backbone, ids, reply, limits.tie));
-  report.mismatches("greedy", misses,
-                    "fed with the reference's reply; near-ties below the stated gap are equal");
-  return {};
-}
-
-Status verify_gguf_subject(Run& run, const std::string& name, Report& report) {
-  RILL_ASSIGN_OR_RETURN(const Json manifest, read_json(run.set_dir + "/gguf/manifest.json"));
-  const Json* files = manifest.find("files");
-  for (const Json& entry : files->items()) {
-    RILL_ASSIGN_OR_RETURN(const std::string file, json_string(entry, "file", "gguf/manifest.json"));
-    if (gguf_subject_name(file) == name) return verify_gguf_file(run, entry, file, report);
-  }
-  return Error{ErrorCode::kNotFound, cat("read set: no GGUF ", name)};
-}
-
 }  // namespace
-
-std::string gguf_subject_name(const std::string& file) {
-  std::string base = file.substr(file.rfind('/') + 1);
-  if (base.ends_with(".gguf")) base.resize(base.size() - 5);
-  return "gguf." + base;
-}
 
 void verify_checkpoint(Run& run, const std::string& name, Report& report) {
   Status status = verify_checkpoint_subject(run, name, report);
-  if (!status) report.failed("", std::move(status).error().message);
-}
-
-void verify_gguf(Run& run, const std::string& name, Report& report) {
-  Status status = verify_gguf_subject(run, name, report);
   if (!status) report.failed("", std::move(status).error().message);
 }
 
