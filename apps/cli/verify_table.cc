@@ -7,13 +7,18 @@
 #include <cstdio>
 #include <limits>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace rill::cli {
 namespace {
 
-int severity(const VerifyRow& row) {
-  if (row.verdict == "pass") return 0;
-  return row.verdict == "not built" ? 1 : 2;
+/// Stages that ran, that could not run, and that are only measured get a line each.
+enum class Group { kRan, kNotBuilt, kReported };
+
+Group group_of(const VerifyRow& row) {
+  if (row.verdict == "not built") return Group::kNotBuilt;
+  return row.verdict == "reported" ? Group::kReported : Group::kRan;
 }
 
 /// How much of the tolerance is used up; 1 is all of it.
@@ -24,8 +29,9 @@ double used_part(const VerifyRow& row) {
 }
 
 bool is_worse(const VerifyRow& a, const VerifyRow& b) {
-  if (severity(a) != severity(b)) return severity(a) > severity(b);
-  return used_part(a) > used_part(b);
+  const bool a_misses = a.verdict == "miss";
+  const bool b_misses = b.verdict == "miss";
+  return a_misses != b_misses ? a_misses : used_part(a) > used_part(b);
 }
 
 std::string format_number(double value) {
@@ -39,11 +45,12 @@ constexpr size_t kVerdictColumn = 5;
 using Cells = std::array<std::string, kNumColumns>;
 
 Cells row_cells(const VerifyRow& row) {
-  const bool ran = row.verdict != "not built";
+  const bool measured = group_of(row) != Group::kNotBuilt;
+  const bool judged = group_of(row) == Group::kRan;
   return {row.subject,
           row.stage,
-          ran ? format_number(row.worst_error) : "-",
-          ran ? format_number(row.tolerance) : "-",
+          measured ? format_number(row.worst_error) : "-",
+          judged ? format_number(row.tolerance) : "-",
           row.measure,
           row.verdict,
           row.note};
@@ -68,23 +75,25 @@ VerifyRow::VerifyRow(const rill_verify_row& row)
       note(row.note) {}
 
 std::vector<VerifyRow> worst_per_subject(const std::vector<VerifyRow>& rows) {
-  std::vector<VerifyRow> subjects;
-  std::map<std::string, size_t> index_of;
-  std::map<std::string, size_t> num_stages;
+  using Key = std::pair<std::string, Group>;
+  std::vector<VerifyRow> lines;
+  std::map<Key, size_t> index_of;
+  std::map<Key, size_t> num_stages;
   for (const VerifyRow& row : rows) {
-    ++num_stages[row.subject];
-    const auto [place, is_new] = index_of.emplace(row.subject, subjects.size());
+    const Key key(row.subject, group_of(row));
+    ++num_stages[key];
+    const auto [place, is_new] = index_of.emplace(key, lines.size());
     if (is_new) {
-      subjects.push_back(row);
-    } else if (is_worse(row, subjects[place->second])) {
-      subjects[place->second] = row;
+      lines.push_back(row);
+    } else if (is_worse(row, lines[place->second])) {
+      lines[place->second] = row;
     }
   }
-  for (VerifyRow& subject : subjects) {
-    const size_t stages = num_stages[subject.subject];
-    if (stages > 1) subject.stage += " (of " + std::to_string(stages) + ")";
+  for (VerifyRow& line : lines) {
+    const size_t stages = num_stages[Key(line.subject, group_of(line))];
+    if (stages > 1) line.stage += " (of " + std::to_string(stages) + ")";
   }
-  return subjects;
+  return lines;
 }
 
 std::string format_verify_table(const std::vector<VerifyRow>& rows, bool highlight) {
@@ -110,12 +119,23 @@ std::string format_verify_table(const std::vector<VerifyRow>& rows, bool highlig
   return text;
 }
 
-std::string format_verify_summary(const std::vector<VerifyRow>& subjects) {
-  std::array<size_t, 3> counts{};
-  for (const VerifyRow& subject : subjects) ++counts[static_cast<size_t>(severity(subject))];
-  return std::to_string(subjects.size()) + (subjects.size() == 1 ? " subject: " : " subjects: ") +
-         std::to_string(counts[0]) + " pass, " + std::to_string(counts[2]) + " miss, " +
-         std::to_string(counts[1]) + " not built\n";
+std::string format_verify_summary(const std::vector<VerifyRow>& lines) {
+  std::set<std::string> passed;
+  std::set<std::string> missed;
+  std::set<std::string> not_built;
+  for (const VerifyRow& line : lines) {
+    if (line.verdict == "miss") missed.insert(line.subject);
+    if (line.verdict == "pass") passed.insert(line.subject);
+    if (line.verdict == "not built") not_built.insert(line.subject);
+  }
+  // A subject that could be run in part counts as what its stages gave.
+  for (const std::string& subject : missed) passed.erase(subject);
+  for (const std::string& subject : passed) not_built.erase(subject);
+  for (const std::string& subject : missed) not_built.erase(subject);
+  const size_t total = passed.size() + missed.size() + not_built.size();
+  return std::to_string(total) + (total == 1 ? " subject: " : " subjects: ") +
+         std::to_string(passed.size()) + " pass, " + std::to_string(missed.size()) + " miss, " +
+         std::to_string(not_built.size()) + " not built\n";
 }
 
 }  // namespace rill::cli
