@@ -28,11 +28,19 @@ Result<Value> call_range(Args arguments, Budget& budget) {
   const int64_t begin = has_begin ? first : 0;
   const int64_t end = has_begin ? second : first;
   if (step == 0) return argument_error("range: the step is zero");
+  // Unsigned arithmetic: the distance of two int64 always fits.
+  const bool is_empty = step > 0 ? begin >= end : begin <= end;
+  const uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(begin)
+                                     : static_cast<uint64_t>(begin) - static_cast<uint64_t>(end);
+  const uint64_t stride =
+      step > 0 ? static_cast<uint64_t>(step) : uint64_t{0} - static_cast<uint64_t>(step);
+  const uint64_t count = is_empty ? 0 : (distance - 1) / stride + 1;
+  if (count > SIZE_MAX / sizeof(Value)) return budget.spend(SIZE_MAX).error();
+  RILL_RETURN_IF_ERROR(budget.spend(static_cast<size_t>(count) * sizeof(Value)));
   std::vector<Value> items;
-  for (int64_t i = begin; step > 0 ? i < end : i > end;) {
-    RILL_RETURN_IF_ERROR(budget.spend(sizeof(Value)));
-    items.push_back(Value::integer(i));
-    if (__builtin_add_overflow(i, step, &i)) break;
+  for (uint64_t i = 0; i < count; ++i) {
+    items.push_back(Value::integer(
+        static_cast<int64_t>(static_cast<uint64_t>(begin) + i * static_cast<uint64_t>(step))));
   }
   return Value::list(std::move(items));
 }

@@ -17,7 +17,7 @@ namespace rill::text::jinja {
 
 struct Limits {
   size_t max_steps = 5'000'000;          ///< expressions and statements
-  size_t max_bytes = size_t{256} << 20;  ///< text and lists made on the way
+  size_t max_bytes = size_t{512} << 20;  ///< text and lists made on the way
   size_t max_output_bytes = size_t{64} << 20;
 };
 

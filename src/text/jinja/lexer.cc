@@ -183,7 +183,9 @@ class Lexer {
     size_t end = digits_end(0);
     bool is_float = false;
     const std::string_view left = rest();
-    if (end + 1 < left.size() && left[end] == '.' && is_digit(left[end + 1])) {
+    // "a.1.0" is two subscripts.
+    const bool is_subscript = !tokens_.empty() && tokens_.back().is_operator(".");
+    if (!is_subscript && end + 1 < left.size() && left[end] == '.' && is_digit(left[end + 1])) {
       is_float = true;
       end = digits_end(end + 1);
     }

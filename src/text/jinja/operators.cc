@@ -204,7 +204,9 @@ Result<Value> get_slice(const Value& object, std::optional<int64_t> begin,
   }
   if (object.is(Kind::kUndefined))
     return argument_error(cat("\"", printable(object.as_string()), "\" is undefined"));
-  if (!object.is_string()) return Value::undefined(cat(object.type_name(), "[:]"));
+  if (!object.is_string()) {
+    return argument_error(cat("a value of type ", object.type_name(), " has no slices"));
+  }
   const std::vector<std::string_view> characters = characters_of(object.as_string());
   std::string text;
   for (const size_t i : slice_positions(characters.size(), begin, end, step.value_or(1)))

@@ -40,7 +40,7 @@ std::vector<std::string_view> split_white_space(std::string_view text, int64_t m
   text = strip(text, std::nullopt, StripSide::kLeft);
   while (!text.empty()) {
     if (max_splits >= 0 && static_cast<int64_t>(parts.size()) >= max_splits) {
-      parts.push_back(strip(text, std::nullopt, StripSide::kRight));
+      parts.push_back(text);
       break;
     }
     size_t end = 0;
