@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/gguf_writer.h"
 
-#include <cstring>
+#include <cmath>
+#include <limits>
 #include <unordered_set>
 
 #include "base/atomic_file.h"
@@ -68,6 +69,8 @@ bool put_number(Folded value, uint32_t type, Bytes& out) {
 
 bool put_float(double value, uint32_t type, Bytes& out) {
   if (type == static_cast<uint32_t>(GgufType::kF32)) {
+    if (std::isfinite(value) && std::fabs(value) > double{std::numeric_limits<float>::max()})
+      return false;
     put(static_cast<float>(value), out);
   } else if (type == static_cast<uint32_t>(GgufType::kF64)) {
     put(value, out);

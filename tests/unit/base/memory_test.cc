@@ -9,6 +9,12 @@
 #include "base/aligned_buffer.h"
 #include "base/arena.h"
 
+// An allocation that is too large must fail under the address sanitizer as it does without, not end
+// the program.
+extern "C" const char*
+__asan_default_options();  // NOLINT(bugprone-reserved-identifier): the sanitizer's hook
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+
 namespace rill {
 namespace {
 

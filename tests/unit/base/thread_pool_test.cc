@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <initializer_list>
 #include <thread>
 #include <vector>
 
@@ -12,11 +13,11 @@ namespace rill::test {
 namespace {
 
 TEST(ThreadPool, RunsEveryIndexOnce) {
-  for (const size_t threads : {1, 2, 3, 8}) {
+  for (const size_t threads : std::initializer_list<size_t>{1, 2, 3, 8}) {
     const auto pool = ThreadPool::create(threads);
     ASSERT_TRUE(pool.has_value());
     EXPECT_EQ((*pool)->num_threads(), threads);
-    for (const size_t count : {0, 1, 2, 7, 1000}) {
+    for (const size_t count : std::initializer_list<size_t>{0, 1, 2, 7, 1000}) {
       std::vector<int> calls(count, 0);
       (*pool)->parallel_for(count, [&](size_t index) { ++calls[index]; });
       for (const int c : calls) ASSERT_EQ(c, 1);

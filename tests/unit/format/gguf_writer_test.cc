@@ -150,6 +150,7 @@ TEST(WriteGguf, RefusesValuesThatDoNotFitTheirType) {
   with({4, 0, int64_t{-1}});
   with({10, 0, int64_t{-1}});
   with({5, 0, std::string("x")});
+  with({6, 0, 1e300});
   with({7, 0, uint64_t{1}});
   with({9, 0, MetadataValue::Ints{300}});
   with({9, 8, MetadataValue::Ints{1}});
