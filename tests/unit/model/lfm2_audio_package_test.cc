@@ -2,6 +2,7 @@
 // Packages that must be refused: the tiny package with bytes of its headers changed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -169,6 +170,119 @@ TEST(AudioModel, AFileOfADirectoryIsNamedWithItsPath) {
   const auto model = Model::load(test::data_path("models/audio"), options, **pool);
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().code, ErrorCode::kNotFound);
+}
+
+/// The four files of the tiny package in memory.
+struct SpeakingPackage {
+  Bytes backbone = read_file("LFM2.5-Audio-Tiny-F16.gguf");
+  Bytes mmproj = read_file("mmproj-LFM2.5-Audio-Tiny-F16.gguf");
+  Bytes vocoder = read_file("vocoder-LFM2.5-Audio-Tiny-F16.gguf");
+  Bytes detokenizer = read_file("tokenizer-LFM2.5-Audio-Tiny-F16.gguf");
+
+  [[nodiscard]] Result<std::unique_ptr<Model>> load() const {
+    auto pool = ThreadPool::create(1);
+    const MemoryFile files[] = {{"tiny.gguf", backbone},
+                                {"mmproj-tiny.gguf", mmproj},
+                                {"vocoder-tiny.gguf", vocoder},
+                                {"tokenizer-tiny.gguf", detokenizer}};
+    LoadOptions options;
+    options.use = Use::kSpeak;
+    return Model::load(files, options, **pool);
+  }
+};
+
+void expect_refused(const SpeakingPackage& package, ErrorCode code, const std::string& part) {
+  const auto model = package.load();
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, code) << model.error().message;
+  EXPECT_NE(model.error().message.find(part), std::string::npos) << model.error().message;
+}
+
+TEST(SpeakingModel, LoadsFromMemory) {
+  const SpeakingPackage package;
+  const auto model = package.load();
+  ASSERT_TRUE(model) << model.error().message;
+  ASSERT_NE((*model)->speech(), nullptr);
+  const depthformer::Config& config = (*model)->speech()->depthformer().config();
+  EXPECT_EQ(config.num_codebooks, 8u);
+  EXPECT_EQ(config.audio_vocab_size, 129u);
+  EXPECT_EQ(config.num_heads, 32u);
+  EXPECT_EQ(config.num_kv_heads, 8u);
+  EXPECT_EQ((*model)->speech()->detokenizer().frame_samples(), 1920u);
+  EXPECT_EQ((*model)->speech()->interleave().num_text, 6u);
+  EXPECT_EQ((*model)->speech()->interleave().num_audio, 12u);
+}
+
+TEST(SpeakingModel, RefusesAnotherFileInPlaceOfTheVocoder) {
+  SpeakingPackage package;
+  package.vocoder = package.mmproj;
+  expect_refused(package, ErrorCode::kUnsupported,
+                 "vocoder-tiny.gguf: general.architecture: got clip");
+}
+
+TEST(SpeakingModel, RefusesAnotherFileInPlaceOfTheDetokenizer) {
+  SpeakingPackage package;
+  package.detokenizer = package.backbone;
+  expect_refused(package, ErrorCode::kInvalidFormat,
+                 "tokenizer-tiny.gguf: lfm2.attention.sliding_window: no such key");
+}
+
+TEST(SpeakingModel, NamesAMissingTensorOfEachFile) {
+  const auto rename = [](Bytes& bytes, const std::string& name) {
+    std::string renamed = name;
+    renamed[0] = 'X';
+    patch(bytes, raw<uint64_t>(name.size()) + name, raw<uint64_t>(name.size()) + renamed);
+  };
+  for (const std::string name :
+       {"depth_linear.bias", "depthformer.layers.1.feed_forward.w2.weight",
+        "depth_embeddings.7.to_logits.weight", "emb.emb.weight", "istft.window"}) {
+    SpeakingPackage package;
+    rename(package.vocoder, name);
+    expect_refused(package, ErrorCode::kNotFound, "vocoder-tiny.gguf: no tensor " + name);
+  }
+  SpeakingPackage package;
+  rename(package.detokenizer, "dense_2.bias");
+  expect_refused(package, ErrorCode::kNotFound, "tokenizer-tiny.gguf: no tensor dense_2.bias");
+  package = SpeakingPackage();
+  rename(package.mmproj, "a.position_embd.weight");
+  expect_refused(package, ErrorCode::kNotFound,
+                 "mmproj-tiny.gguf: no tensor a.position_embd.weight");
+}
+
+TEST(SpeakingModel, RefusesAVocoderOfAnotherBackbone) {
+  SpeakingPackage package;
+  // [1024, 256] as [2048, 128]: the size stays.
+  patch(package.vocoder, raw<uint64_t>(256) + raw<uint64_t>(1024),
+        raw<uint64_t>(128) + raw<uint64_t>(2048), "depth_linear.weight");
+  expect_refused(package, ErrorCode::kInvalidFormat,
+                 "vocoder-tiny.gguf: depth_linear.weight: got 128 columns, expected 256, the width "
+                 "of the backbone");
+}
+
+TEST(SpeakingModel, RefusesCodesThatTheDetokenizerDoesNotHave) {
+  SpeakingPackage package;
+  patch(package.vocoder, raw<uint64_t>(64) + raw<uint64_t>(1024),
+        raw<uint64_t>(128) + raw<uint64_t>(512), "emb.emb.weight");
+  expect_refused(package, ErrorCode::kInvalidFormat,
+                 "vocoder-tiny.gguf: emb.emb.weight: got shape [512, 128], expected [1024, 64]");
+}
+
+TEST(SpeakingModel, RefusesAnOutputThatIsNoSpectrumOfTheWindow) {
+  SpeakingPackage package;
+  patch(package.detokenizer, raw<uint32_t>(1282), raw<uint32_t>(1026), "lfm2.embedding_length_out");
+  expect_refused(package, ErrorCode::kInvalidFormat,
+                 "tokenizer-tiny.gguf: lfm2.embedding_length_out: got 1026, expected 1282");
+}
+
+TEST(SpeakingModel, RefusesAWindowThatVanishes) {
+  SpeakingPackage package;
+  const auto file = format::GgufFile::parse(package.vocoder, "vocoder");
+  ASSERT_TRUE(file);
+  const NamedTensor* window = file->tensors().find("istft.window");
+  const auto offset = static_cast<size_t>(window->view.data - package.vocoder.data());
+  std::fill_n(package.vocoder.begin() + static_cast<std::ptrdiff_t>(offset),
+              window->view.size_bytes(), std::byte{0});
+  expect_refused(package, ErrorCode::kInvalidFormat, "istft.window");
 }
 
 TEST(AudioSteps, OnePerStarted80Milliseconds) {
