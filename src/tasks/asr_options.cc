@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/asr_options.h"
 
-#include "base/parse_number.h"
 #include "base/str_cat.h"
+#include "tasks/option_values.h"
 
 namespace rill::tasks {
 namespace {
-
-Error bad_value(std::string_view key, std::string_view value, std::string_view expected) {
-  return Error{ErrorCode::kInvalidArgument,
-               cat("request option ", key, ": got '", printable(value), "', expected ", expected)};
-}
 
 Status set_language(std::string_view, std::string_view value, AsrOptions& options) {
   options.language = std::string(value);
@@ -18,12 +13,7 @@ Status set_language(std::string_view, std::string_view value, AsrOptions& option
 }
 
 Status set_max_tokens(std::string_view key, std::string_view value, AsrOptions& options) {
-  const auto number = parse_uint(value);
-  // The bound keeps step arithmetic far from overflow; no model has a longer context.
-  if (!number || *number == 0 || *number > 1'000'000'000) {
-    return bad_value(key, value, "a positive integer");
-  }
-  options.max_tokens = static_cast<size_t>(*number);
+  RILL_ASSIGN_OR_RETURN(options.max_tokens, parse_count(key, value, 1));
   return {};
 }
 
@@ -39,17 +29,13 @@ Status set_chunk_mode(std::string_view key, std::string_view value, AsrOptions& 
         ErrorCode::kUnsupported,
         cat("request option ", key, ": 'vad' is not in this build; use auto, fixed or none")};
   } else {
-    return bad_value(key, value, "auto, vad, fixed or none");
+    return bad_option_value(key, value, "auto, vad, fixed or none");
   }
   return {};
 }
 
 Status set_chunk_duration(std::string_view key, std::string_view value, AsrOptions& options) {
-  const auto seconds = parse_double(value);
-  if (!seconds || *seconds < 1.0 || *seconds > 1e9) {
-    return bad_value(key, value, "a number of seconds, 1 or more");
-  }
-  options.audio_chunk_duration_s = *seconds;
+  RILL_ASSIGN_OR_RETURN(options.audio_chunk_duration_s, parse_seconds(key, value));
   return {};
 }
 
