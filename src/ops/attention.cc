@@ -103,13 +103,15 @@ class CausalAttention {
     return {reinterpret_cast<const std::byte*>(memory), DType::kF32, d_};
   }
 
-  /// One tile for the query heads of KV head g in row r.
+  /// One tile for the query heads of KV head g in row r. next_k: the keys that come after it.
   void compute_tile(size_t r, size_t g, Range keys, const TileRows& k, const TileRows& v,
-                    float* scores, const SoftmaxState& result) const {
+                    const TileRows& next_k, float* scores, const SoftmaxState& result) const {
     const float* q = q_.row(r) + g * group_ * d_;
-    tile_scores(table_, q, d_, group_, k, keys.begin, keys.end, d_, scores + keys.begin);
+    float* first_score = scores + keys.begin;
+    tile_scores(table_, q, d_, group_, k, keys.begin, keys.end, d_, first_score,
+                v.from(keys.begin));
     table_.softmax_tile(group_, keys.begin, keys.end, args_.scale, scores, result.m, result.l);
-    tile_values(table_, scores + keys.begin, group_, v, keys.begin, keys.end, d_, result.o);
+    tile_values(table_, first_score, group_, v, keys.begin, keys.end, d_, result.o, next_k);
   }
 
   /// Rows [begin, end) for KV head g, tile by tile.
@@ -119,16 +121,19 @@ class CausalAttention {
     for (size_t tile = first_tile; tile <= last_tile; ++tile) {
       TileRows k = tile_rows(0, g, tile);
       TileRows v = tile_rows(1, g, tile);
+      TileRows next_k;
       if (end - begin > 1) {
         // Only positions that are stored: what lies behind them is not initialised.
         const size_t stored = std::min(kTile, args_.first_position + end - tile * kTile);
         k = widened(k, stored, scratch.k);
         v = widened(v, stored, scratch.v);
+      } else if (tile < last_tile) {
+        next_k = tile_rows(0, g, tile + 1);
       }
       for (size_t r = begin; r < end; ++r) {
         const Range keys = keys_in_tile(r, tile);
         if (keys.begin == keys.end) continue;
-        compute_tile(r, g, keys, k, v, scratch.scores, scratch.tile);
+        compute_tile(r, g, keys, k, v, next_k, scratch.scores, scratch.tile);
         const bool first = tile == first_key(args_.first_position + r) / kTile;
         merge_tile(table_, scratch.tile, group_, d_, first,
                    running(r, g, scratch.m, scratch.l, r - begin));
@@ -203,8 +208,9 @@ class CausalAttention {
       for (size_t i = begin; i < std::min(count, begin + kTilesPerTask); ++i) {
         const size_t tile = first + i;
         const size_t slot = i * args_.num_heads + g * group_;
+        const TileRows next_k = i + 1 < count ? tile_rows(0, g, tile + 1) : TileRows{};
         compute_tile(r, g, keys_in_tile(r, tile), tile_rows(0, g, tile), tile_rows(1, g, tile),
-                     scores + slot * kTile, results.from(slot));
+                     next_k, scores + slot * kTile, results.from(slot));
       }
     });
   }

@@ -32,6 +32,9 @@ struct TileRows {
   DType dtype = DType::kF32;
   size_t stride = 0;
 
+  [[nodiscard]] TileRows from(size_t row) const {
+    return {data + row * stride * row_bytes(dtype, 1), dtype, stride};
+  }
   [[nodiscard]] const float* f32(size_t row) const {
     return reinterpret_cast<const float*>(data) + row * stride;
   }
@@ -40,26 +43,32 @@ struct TileRows {
   }
 };
 
-/// scores[i, j - begin] = q_i . k_j for the tile's keys begin <= j < end.
+/// scores[i, j - begin] = q_i . k_j for the tile's keys begin <= j < end. `next` holds rows that
+/// are needed soon.
 inline void tile_scores(const kernels::KernelTable& table, const float* q, size_t q_stride,
                         size_t num_queries, const TileRows& k, size_t begin, size_t end,
-                        size_t head_dim, float* scores) {
+                        size_t head_dim, float* scores, const TileRows& next = {}) {
   if (k.dtype == DType::kF32) {
-    table.dot_rows_f32({q, q_stride, num_queries, k.f32(begin), k.stride, end - begin, head_dim},
-                       scores);
+    table.dot_rows_f32(
+        {q, q_stride, num_queries, k.f32(begin), k.stride, end - begin, head_dim, next.f32(0)},
+        scores);
   } else {
-    table.dot_rows_f16({q, q_stride, num_queries, k.f16(begin), k.stride, end - begin, head_dim},
-                       scores);
+    table.dot_rows_f16(
+        {q, q_stride, num_queries, k.f16(begin), k.stride, end - begin, head_dim, next.f16(0)},
+        scores);
   }
 }
 
 /// out[i] = sum_j p[i, j - begin] * v_j
 inline void tile_values(const kernels::KernelTable& table, const float* p, size_t num_queries,
-                        const TileRows& v, size_t begin, size_t end, size_t head_dim, float* out) {
+                        const TileRows& v, size_t begin, size_t end, size_t head_dim, float* out,
+                        const TileRows& next = {}) {
   if (v.dtype == DType::kF32) {
-    table.weighted_sum_f32({p, num_queries, v.f32(begin), v.stride, end - begin, head_dim}, out);
+    table.weighted_sum_f32(
+        {p, num_queries, v.f32(begin), v.stride, end - begin, head_dim, next.f32(0)}, out);
   } else {
-    table.weighted_sum_f16({p, num_queries, v.f16(begin), v.stride, end - begin, head_dim}, out);
+    table.weighted_sum_f16(
+        {p, num_queries, v.f16(begin), v.stride, end - begin, head_dim, next.f16(0)}, out);
   }
 }
 

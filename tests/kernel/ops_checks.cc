@@ -214,7 +214,8 @@ void check_dot_rows(const KernelTable& tier, CheckLog& log) {
     const TestVector q(random, Values::kOrdinary, queries * (d + 3));
     TestVector want(queries * kAttentionTile, 7.0f);
     TestVector got(queries * kAttentionTile, 7.0f);
-    const kernels::AttentionDots<Element> args{q.data(), d + 3, queries, rows, stride, count, d};
+    const kernels::AttentionDots<Element> args{q.data(), d + 3, queries, rows,
+                                               stride,   count, d,       nullptr};
     (scalar().*Member)(args, want.data());
     (tier.*Member)(args, got.data());
     expect_same(got, want,
@@ -231,7 +232,7 @@ void check_weighted_sum(const KernelTable& tier, CheckLog& log) {
     const TestVector p(random, Values::kOrdinary, queries * kAttentionTile);
     TestVector want(queries * d, 7.0f);
     TestVector got(queries * d, 7.0f);
-    const kernels::AttentionSums<Element> args{p.data(), queries, rows, stride, count, d};
+    const kernels::AttentionSums<Element> args{p.data(), queries, rows, stride, count, d, nullptr};
     (scalar().*Member)(args, want.data());
     (tier.*Member)(args, got.data());
     expect_same(got, want,

@@ -22,6 +22,7 @@ struct AttentionDots {
   size_t k_stride;
   size_t count;
   size_t head_dim;
+  const Element* next;  ///< rows like k that are needed soon (a hint), or nullptr
 };
 
 /// scores[i * kAttentionTile + j] = q_i . k_j over 16 lanes, for j < count <= kAttentionTile.
@@ -44,6 +45,7 @@ struct AttentionSums {
   size_t v_stride;
   size_t count;
   size_t head_dim;
+  const Element* next;  ///< rows like v that are needed soon (a hint), or nullptr
 };
 
 /// out[i * head_dim + c] = chain fma(p_i[j], v_j[c], .) over ascending j from +0.

@@ -5,14 +5,15 @@
 #include "kernels/attention/attention.h"
 #include "kernels/elementwise/functions_simd.h"
 
-#if defined(__clang__)
-#define RILL_UNROLL _Pragma("unroll")
-#else
-#define RILL_UNROLL _Pragma("GCC unroll 16")
-#endif
-
 namespace rill::kernels {
 namespace {
+
+/// Asks for a row of `size` elements.
+template <typename Element>
+RILL_INLINE void prefetch_row(const Element* row, size_t size) {
+  constexpr size_t kLine = 64 / sizeof(Element);
+  for (size_t c = 0; c < size; c += kLine) __builtin_prefetch(row + c);
+}
 
 /// The dot product lanes of one query and one key.
 template <typename Element>
@@ -27,8 +28,8 @@ inline Vec dot_lanes(const float* q, const Element* k, size_t head_dim) {
 
 /// The lanes of Queries x Keys products, at [query * Keys + key], for head_dim a multiple of 16.
 template <size_t Queries, size_t Keys, typename Element>
-inline void dot_block(const AttentionDots<Element>& args, const float* q, const Element* k,
-                      Vec* lanes) {
+RILL_INLINE void dot_block(const AttentionDots<Element>& args, const float* q, const Element* k,
+                           Vec* lanes) {
   Vec sums[Queries * Keys];
   RILL_UNROLL
   for (size_t i = 0; i < Queries * Keys; ++i) sums[i] = zero();
@@ -58,6 +59,7 @@ inline void dot_one_query(const AttentionDots<Element>& args, size_t query, size
     Vec lanes[16];
     const bool whole = args.head_dim % 16 == 0 && keys == 16;
     if (whole) {
+      RILL_UNROLL
       for (size_t n = 0; n < 16; n += kDotKeys) {
         dot_block<1, kDotKeys>(args, q, args.k + (j + n) * args.k_stride, lanes + n);
       }
@@ -77,13 +79,18 @@ inline size_t dot_four_queries(const AttentionDots<Element>& args, size_t query,
   const float* q = args.q + query * args.q_stride;
   size_t j = 0;
   for (; j + 4 <= args.count; j += 4) {
+    if (args.next != nullptr && query == 0) {
+      for (size_t n = j; n < j + 4; ++n) prefetch_row(args.next + n * args.k_stride, args.head_dim);
+    }
     Vec lanes[16];  // [query, key]
+    RILL_UNROLL
     for (size_t i = 0; i < 4; i += kDotQueries) {
       dot_block<kDotQueries, 4>(args, q + i * args.q_stride, args.k + j * args.k_stride,
                                 lanes + i * 4);
     }
     float folded[16];
     store(folded, fold_each(lanes));
+    RILL_UNROLL
     for (size_t i = 0; i < 4; ++i) {
       memcpy(scores + (query + i) * kAttentionTile + j, folded + i * 4, 4 * sizeof(float));
     }
@@ -112,7 +119,9 @@ inline void sum_block(const AttentionSums<Element>& args, size_t query, size_t c
   for (size_t i = 0; i < Queries * Vecs; ++i) sums[i] = zero();
   const float* p = args.p + query * kAttentionTile;
   const Element* v = args.v + c;
+  const bool prefetch = args.next != nullptr && query == 0 && c == 0;
   for (size_t j = 0; j < args.count; ++j, v += args.v_stride) {
+    if (prefetch) prefetch_row(args.next + j * args.v_stride, args.head_dim);
     Vec value[Vecs];
     RILL_UNROLL
     for (size_t n = 0; n < Vecs; ++n) value[n] = load(v + 16 * n);
@@ -159,6 +168,20 @@ inline void weighted_sum(const AttentionSums<Element>& args, float* out) {
   for (; query < args.num_queries; ++query) sum_queries<1>(args, query, out);
 }
 
+/// o = o * b + x * a
+inline void merge_values(const float* x, float a, float b, size_t size, float* o) {
+  const Vec factor_x = set1(a);
+  const Vec factor_o = set1(b);
+  size_t c = 0;
+  for (; c + 16 <= size; c += 16)
+    store(o + c, add(mul(load(o + c), factor_o), mul(load(x + c), factor_x)));
+  if (c == size) return;
+  const size_t rest = size - c;
+  store_first(o + c,
+              add(mul(load_first(o + c, rest), factor_o), mul(load_first(x + c, rest), factor_x)),
+              rest);
+}
+
 }  // namespace
 
 void RILL_TIER(dot_rows_f32)(const AttentionDots<float>& args, float* scores) {
@@ -201,23 +224,21 @@ void RILL_TIER(softmax_tile)(size_t num_queries, size_t begin, size_t end, float
 }
 
 void RILL_TIER(merge_tile)(const AttentionMerge& args, float* m, float* l, float* out) {
-  for (size_t i = 0; i < args.num_queries; ++i) {
-    const float largest = args.tile_m[i] > m[i] ? args.tile_m[i] : m[i];
-    float factors[2] = {m[i] - largest, args.tile_m[i] - largest};
-    store_first(factors, exp(load_first(factors, 2)), 2);
-    m[i] = largest;
-    l[i] = l[i] * factors[0] + args.tile_l[i] * factors[1];
-    const Vec a = set1(factors[0]);
-    const Vec b = set1(factors[1]);
-    float* o = out + i * args.out_stride;
-    const float* tile_o = args.tile_o + i * args.head_dim;
-    size_t c = 0;
-    for (; c + 16 <= args.head_dim; c += 16)
-      store(o + c, add(mul(load(o + c), a), mul(load(tile_o + c), b)));
-    if (c < args.head_dim) {
-      const size_t rest = args.head_dim - c;
-      store_first(o + c, add(mul(load_first(o + c, rest), a), mul(load_first(tile_o + c, rest), b)),
-                  rest);
+  for (size_t first = 0; first < args.num_queries; first += 8) {
+    const size_t queries = args.num_queries - first < 8 ? args.num_queries - first : 8;
+    float factors[16] = {};  // of the running result, then from 8 on of the tile
+    for (size_t i = 0; i < queries; ++i) {
+      const float tile_m = args.tile_m[first + i];
+      const float largest = tile_m > m[first + i] ? tile_m : m[first + i];
+      factors[i] = m[first + i] - largest;
+      factors[8 + i] = tile_m - largest;
+      m[first + i] = largest;
+    }
+    store(factors, exp(load(factors)));
+    for (size_t i = 0; i < queries; ++i) {
+      l[first + i] = l[first + i] * factors[i] + args.tile_l[first + i] * factors[8 + i];
+      merge_values(args.tile_o + (first + i) * args.head_dim, factors[8 + i], factors[i],
+                   args.head_dim, out + (first + i) * args.out_stride);
     }
   }
 }

@@ -15,7 +15,7 @@ struct ExpPartsVec {
   Vec scale_b;
 };
 
-inline ExpPartsVec exp_parts(Vec x) {
+RILL_INLINE ExpPartsVec exp_parts(Vec x) {
   // Constant first: a NaN in x is then the result.
   x = max(set1(kExpMin), x);
   x = min(set1(kExpMax), x);
@@ -35,12 +35,12 @@ inline ExpPartsVec exp_parts(Vec x) {
   return e;
 }
 
-inline Vec exp(Vec x) {
+RILL_INLINE Vec exp(Vec x) {
   const ExpPartsVec e = exp_parts(x);
   return mul(mul(e.p, e.scale_a), e.scale_b);
 }
 
-inline Vec sigmoid(Vec x) {
+RILL_INLINE Vec sigmoid(Vec x) {
   const ExpPartsVec e = exp_parts(negative_abs(x));
   const Vec one = set1(1.0f);
   const Vec z = mul(mul(e.p, e.scale_a), e.scale_b);
@@ -56,7 +56,7 @@ inline Vec sigmoid(Vec x) {
   return fma(rest, inverse, y);
 }
 
-inline Vec silu(Vec x) { return mul(x, sigmoid(x)); }
+RILL_INLINE Vec silu(Vec x) { return mul(x, sigmoid(x)); }
 
 }  // namespace
 }  // namespace rill::kernels
