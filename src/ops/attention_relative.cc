@@ -12,7 +12,9 @@ namespace rill::ops {
 namespace {
 
 constexpr size_t kTile = kernels::kAttentionTile;
-constexpr size_t kQueriesPerTask = 16;
+constexpr size_t kQueriesPerTask = 32;
+// Relative positions that a block of queries meets in one tile of keys.
+constexpr size_t kBand = kTile + kQueriesPerTask - 1;
 
 struct RelativeScratch {
   RelativeScratch(float* memory, size_t d) {
@@ -28,8 +30,13 @@ struct RelativeScratch {
     tile = {take(kQueriesPerTask), take(kQueriesPerTask), take(kQueriesPerTask * d), d};
     m = take(kQueriesPerTask);
     l = take(kQueriesPerTask);
+    k = take(kTile * d);
+    v = take(kTile * d);
+    band = take(kBand * d);
   }
-  static size_t size(size_t d) { return kQueriesPerTask * (3 * d + kTile + 4) + kTile; }
+  static size_t size(size_t d) {
+    return kQueriesPerTask * (3 * d + kTile + 4) + kTile + (2 * kTile + kBand) * d;
+  }
 
   float* q_u;  // queries plus bias_u, [kQueriesPerTask, d]
   float* q_v;
@@ -38,10 +45,17 @@ struct RelativeScratch {
   SoftmaxState tile;
   float* m;
   float* l;
+  // One head's part of a tile's rows, side by side: in place they lie a whole row apart and share
+  // few cache sets.
+  float* k;
+  float* v;
+  float* band;  // positions, [kBand, d]
 };
 
-TileRows rows_of(ConstMat mat, size_t row, size_t head, size_t d) {
-  return {reinterpret_cast<const std::byte*>(mat.row(row) + head * d), DType::kF32, mat.stride};
+/// Copies one head's columns of rows [row, row + count).
+TileRows gather(ConstMat mat, size_t row, size_t count, size_t head, size_t d, float* memory) {
+  for (size_t i = 0; i < count; ++i) std::copy_n(mat.row(row + i) + head * d, d, memory + i * d);
+  return {reinterpret_cast<const std::byte*>(memory), DType::kF32, d};
 }
 
 struct RelativeAttention {
@@ -65,8 +79,8 @@ struct RelativeAttention {
       score_tile(begin, queries, head, start, count, scratch);
       table.softmax_tile(queries, 0, count, args.scale, scratch.scores, scratch.tile.m,
                          scratch.tile.l);
-      tile_values(table, scratch.scores, queries, rows_of(v, start, head, d), 0, count, d,
-                  scratch.tile.o);
+      const TileRows values = gather(v, start, count, head, d, scratch.v);
+      tile_values(table, scratch.scores, queries, values, 0, count, d, scratch.tile.o);
       merge_tile(table, scratch.tile, queries, d, start == 0, running);
     }
     finish_softmax(table, queries, d, running);
@@ -75,11 +89,13 @@ struct RelativeAttention {
   /// scores[i, j] = (q_i + u) . k_j + (q_i + v) . p[T - 1 - (i - j)]
   void score_tile(size_t begin, size_t queries, size_t head, size_t start, size_t count,
                   const RelativeScratch& scratch) const {
-    tile_scores(table, scratch.q_u, d, queries, rows_of(k, start, head, d), 0, count, d,
-                scratch.scores);
+    const TileRows keys = gather(k, start, count, head, d, scratch.k);
+    tile_scores(table, scratch.q_u, d, queries, keys, 0, count, d, scratch.scores);
+    // The last query's first key has the lowest row.
+    const size_t lowest = k.rows - (begin + queries) + start;
+    const TileRows band = gather(positions, lowest, count + queries - 1, head, d, scratch.band);
     for (size_t i = 0; i < queries; ++i) {
-      const size_t row = k.rows - 1 - (begin + i) + start;
-      tile_scores(table, scratch.q_v + i * d, d, 1, rows_of(positions, row, head, d), 0, count, d,
+      tile_scores(table, scratch.q_v + i * d, d, 1, band.from(queries - 1 - i), 0, count, d,
                   scratch.position_scores);
       table.add_scaled(scratch.position_scores, 1.0f, count, scratch.scores + i * kTile);
     }
