@@ -47,7 +47,7 @@ lint: build
 
 .PHONY: format
 format:
-	git ls-files -co --exclude-standard '*.cc' '*.h' '*.c' | xargs clang-format -i
+	git ls-files -co --exclude-standard '*.cc' '*.h' '*.c' | grep -v '^include/' | xargs clang-format -i
 
 .PHONY: clean
 clean:

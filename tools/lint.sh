@@ -1,9 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The checks that need no test run: layout, ASCII, licence lines, include rules, symbols, clang-tidy.
-# tools/lint.sh [--fast]: --fast leaves clang-tidy out. Needs build/release (make build). Reports all, then fails.
+# tools/lint.sh [--fast] [BUILD]: --fast runs clang-tidy on a part of the library only, not on all of it and the
+# command line; BUILD is a finished build, by default build/release. Reports everything, then fails.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+
+fast=false
+if [ "${1:-}" = --fast ]; then
+  fast=true
+  shift
+fi
+build=${1:-build/release}
 
 failures=0
 check() {
@@ -22,7 +30,8 @@ check() {
 
 mapfile -t sources < <(git ls-files -co --exclude-standard '*.cc' '*.h' '*.c' | while read -r f; do [ -f "$f" ] && echo "$f"; done)
 
-layout() { clang-format --dry-run -Werror "${sources[@]}"; }
+# The public header is laid out by hand, in tables.
+layout() { printf '%s\n' "${sources[@]}" | grep -v '^include/' | xargs clang-format --dry-run -Werror; }
 
 ascii() {
   ! git ls-files -co --exclude-standard '*.cc' '*.h' '*.c' '*.inc' '*.in' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' Makefile |
@@ -47,9 +56,10 @@ file_sizes() {
 }
 
 tidy() {
-  # Library and command line; tests and generated tables are not worth the minutes.
+  # The flags of gcc that clang does not know are no finding.
   printf '%s\n' "${sources[@]}" | grep -E "$tidy_filter" |
-    xargs -P "$(nproc)" -n 4 clang-tidy -p build/release --quiet --warnings-as-errors='*'
+    xargs -P "$(nproc)" -n 4 clang-tidy -p "$build" --quiet --warnings-as-errors='*' \
+      --extra-arg=-Wno-unknown-warning-option
 }
 
 check "include rules" python3 tools/check_includes.py
@@ -57,12 +67,12 @@ check "layout (make format mends it)" layout
 check "ASCII" ascii
 check "licence lines" licence_lines
 check "file sizes" file_sizes
-check "kernel symbols" python3 tools/check_kernel_symbols.py build/release/src/kernels
-check "exported symbols" python3 tools/check_exported_symbols.py build/release/bindings/c/librill.a
-if [ "${1:-}" != --fast ]; then
-  tidy_filter='^(src|bindings|apps)/.*\.cc$'
-  check "clang-tidy" tidy
-fi
+check "kernel symbols" python3 tools/check_kernel_symbols.py "$build/src/kernels"
+check "exported symbols" python3 tools/check_exported_symbols.py "$build/bindings/c/librill.a"
+# Tests and generated tables are not worth the minutes.
+tidy_filter='^(src|bindings|apps)/.*\.cc$'
+if $fast; then tidy_filter='^(src/(base|format|text)|bindings)/.*\.cc$'; fi
+check "clang-tidy" tidy
 
 if [ $failures -ne 0 ]; then
   echo "lint: $failures checks failed"

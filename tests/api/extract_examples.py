@@ -12,8 +12,8 @@ from pathlib import Path
 
 def header_example(text):
     comment = text[: text.index("*/")]
-    # The example's lines are indented three columns after the star.
-    lines = [line[4:] for line in comment.splitlines() if line.startswith(" *   ")]
+    # The example's lines are indented by two more columns after the star.
+    lines = [line[3:] for line in comment.splitlines() if line.startswith(" *   ")]
     return "#include <rill/rill.h>\n#include <stdio.h>\n\nint main(void) {\n" + "\n".join(lines) + "\n  return 0;\n}\n"
 
 
