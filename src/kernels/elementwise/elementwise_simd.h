@@ -6,19 +6,30 @@
 namespace rill::kernels {
 namespace {
 
+/// 16 values, or the `rest` that are left.
+RILL_INLINE Vec load_up_to(const float* p, size_t rest) {
+  return rest >= 16 ? load(p) : load_first(p, rest);
+}
+RILL_INLINE void store_up_to(float* p, Vec v, size_t rest) {
+  if (rest >= 16) {
+    store(p, v);
+  } else {
+    store_first(p, v, rest);
+  }
+}
+
+// One call of op for whole and partial vectors, so that the compiler makes no function of it.
 template <typename Op>
 inline void map(const float* x, size_t size, float* out, const Op& op) {
-  size_t i = 0;
-  for (; i + 16 <= size; i += 16) store(out + i, op(load(x + i)));
-  if (i < size) store_first(out + i, op(load_first(x + i, size - i)), size - i);
+  for (size_t i = 0; i < size; i += 16)
+    store_up_to(out + i, op(load_up_to(x + i, size - i)), size - i);
 }
 
 template <typename Op>
 inline void map(const float* x, const float* y, size_t size, float* out, const Op& op) {
-  size_t i = 0;
-  for (; i + 16 <= size; i += 16) store(out + i, op(load(x + i), load(y + i)));
-  if (i < size) {
-    store_first(out + i, op(load_first(x + i, size - i), load_first(y + i, size - i)), size - i);
+  for (size_t i = 0; i < size; i += 16) {
+    const size_t rest = size - i;
+    store_up_to(out + i, op(load_up_to(x + i, rest), load_up_to(y + i, rest)), rest);
   }
 }
 
