@@ -49,6 +49,7 @@ class Sequence {
   [[nodiscard]] Sequence clone() const;
   [[nodiscard]] const model::lfm2::Backbone& backbone() const { return *backbone_; }
   [[nodiscard]] model::lfm2::SequenceState& state() { return state_; }
+  [[nodiscard]] const model::lfm2::SequenceState& state() const { return state_; }
 
   /// A place to return to, with the last step's hidden state.
   struct Mark {

@@ -14,14 +14,16 @@ Error bad_option_value(std::string_view key, std::string_view value, std::string
 Result<size_t> parse_count(std::string_view key, std::string_view value, size_t least) {
   const auto number = parse_uint(value);
   if (!number || *number < least || *number > 1'000'000'000) {
-    return bad_option_value(key, value, least == 0 ? "an integer, 0 or more" : "a positive integer");
+    return bad_option_value(key, value,
+                            least == 0 ? "an integer, 0 or more" : "a positive integer");
   }
   return static_cast<size_t>(*number);
 }
 
 Result<float> parse_temperature(std::string_view key, std::string_view value) {
   const auto number = parse_double(value);
-  if (!number || *number < 0 || *number > 1e6) return bad_option_value(key, value, "a number, 0 or more");
+  if (!number || *number < 0 || *number > 1e6)
+    return bad_option_value(key, value, "a number, 0 or more");
   return static_cast<float>(*number);
 }
 

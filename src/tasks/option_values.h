@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing the values of request options; every error names the option, the value and what is expected.
+// Parsing the values of request options; every error names the option, the value and what is
+// expected.
 #pragma once
 
 #include <cstddef>
