@@ -23,10 +23,10 @@ struct RenderOptions {
       false;  ///< leave the last message open; excludes add_generation_prompt
   std::string bos_token = "<|startoftext|>";
   std::string eos_token = "<|im_end|>";
-  jinja::DateTime now;  ///< for strftime_now()
-  std::vector<std::pair<std::string, Json>>
-      kwargs;  ///< the template's switches, such as preserve_thinking
-  jinja::Limits limits;
+  jinja::DateTime now = {};  ///< for strftime_now()
+  std::vector<std::pair<std::string, Json>> kwargs =
+      {};  ///< the template's switches, such as preserve_thinking
+  jinja::Limits limits = {};
 };
 
 /// A compiled template. Immutable. Threading: any number of threads at once.

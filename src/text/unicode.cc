@@ -35,6 +35,8 @@ bool is_white_space(char32_t c) {
   return contains(kWhiteSpaceRanges, c);
 }
 
+bool is_mark(char32_t c) { return c >= 0x300 && contains(kMarkRanges, c); }
+
 bool is_printable(char32_t c) { return !contains(kUnprintableRanges, c); }
 
 }  // namespace rill::text
