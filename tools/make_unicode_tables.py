@@ -8,6 +8,7 @@ Each table is a sorted list of inclusive code point ranges:
   kLetterRanges      general category L*      (the regular expression class \\p{L})
   kNumberRanges      general category N*      (\\p{N})
   kWhiteSpaceRanges  property White_Space     (\\s)
+  kMarkRanges        general category M*      (combining marks and variation selectors)
   kUnprintableRanges categories C* and Z* without U+0020 (what Python's repr() escapes)
 """
 import sys
@@ -76,6 +77,7 @@ def main():
     write_table("kLetterRanges", ranges(lambda c: categories[c][0] == "L"))
     write_table("kNumberRanges", ranges(lambda c: categories[c][0] == "N"))
     write_table("kWhiteSpaceRanges", ranges(lambda c: c in spaces))
+    write_table("kMarkRanges", ranges(lambda c: categories[c][0] == "M"))
     write_table("kUnprintableRanges", ranges(lambda c: categories[c][0] in "CZ" and c != 0x20))
     print("// clang-format on")
 

@@ -3,86 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <utility>
 
-#include "base/str_cat.h"
-#include "base/utf8.h"
-#include "text/unicode.h"
+#include "tasks/text_code_points.h"
 
 namespace rill::tasks {
 namespace {
-
-/// Code points [begin, end) of the text.
-struct Piece {
-  size_t begin = 0;
-  size_t end = 0;
-  [[nodiscard]] size_t size() const { return end - begin; }
-};
-
-using Pieces = std::vector<Piece>;
-
-/// The decoded text; begins holds the byte at which each code point starts, and the end.
-struct CodePoints {
-  std::string_view bytes;
-  std::u32string chars;
-  std::vector<size_t> begins;
-
-  [[nodiscard]] std::string_view substr(Piece piece) const {
-    return bytes.substr(begins[piece.begin], begins[piece.end] - begins[piece.begin]);
-  }
-};
-
-bool is_space(char32_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-bool is_sentence_mark(char32_t c) {
-  return c == '.' || c == '!' || c == '?' || c == 0x3002 || c == 0xFF01 || c == 0xFF1F;
-}
-
-bool is_clause_mark(char32_t c) {
-  return c == ',' || c == ';' || c == ':' || c == 0xFF0C || c == 0x3001 || c == 0xFF1B ||
-         c == 0xFF1A;
-}
-
-/// What belongs to the character before it: combining marks, variation selectors and joiners.
-bool is_continuation(char32_t c) { return c == 0x200C || c == 0x200D || text::is_mark(c); }
-
-/// Scripts that are written without spaces, and Hangul, which may be.
-bool is_spaceless(char32_t c) {
-  static constexpr std::pair<char32_t, char32_t> kRanges[] = {
-      {0x0E00, 0x0EFF},    // Thai, Lao
-      {0x1000, 0x109F},    // Myanmar
-      {0x1100, 0x11FF},    // Hangul jamo
-      {0x1780, 0x17FF},    // Khmer
-      {0x2E80, 0x9FFF},    // CJK radicals, punctuation, kana, bopomofo, ideographs
-      {0xA960, 0xA97F},    // Hangul jamo extended A
-      {0xAC00, 0xD7FF},    // Hangul syllables
-      {0xF900, 0xFAFF},    // compatibility ideographs
-      {0xFE30, 0xFE4F},    // vertical forms
-      {0xFF00, 0xFFEF},    // full-width and half-width forms
-      {0x1B000, 0x1B16F},  // kana supplements
-      {0x20000, 0x3FFFF},  // more ideographs
-  };
-  return std::any_of(std::begin(kRanges), std::end(kRanges),
-                     [c](const auto& range) { return c >= range.first && c <= range.second; });
-}
-
-Result<CodePoints> decode(std::string_view text) {
-  CodePoints decoded{.bytes = text, .chars = {}, .begins = {}};
-  size_t at = 0;
-  while (at < text.size()) {
-    const Utf8Char c = decode_utf8(text.substr(at));
-    if (!c.valid) {
-      return Error{ErrorCode::kInvalidArgument,
-                   cat("split text: byte ", at, " is not valid UTF-8")};
-    }
-    decoded.chars += c.code_point;
-    decoded.begins.push_back(at);
-    at += c.bytes;
-  }
-  decoded.begins.push_back(at);
-  return decoded;
-}
 
 /// For each i the greatest j <= i for which holds(j), or kNone.
 constexpr size_t kNone = SIZE_MAX;
@@ -137,6 +63,7 @@ class Splitter {
   [[nodiscard]] Pieces words() const;
   [[nodiscard]] Pieces tagged_units() const;
   [[nodiscard]] size_t end_of_tag(size_t begin, size_t (&next_close)[2]) const;
+  [[nodiscard]] bool is_tag(Piece unit) const;
   [[nodiscard]] size_t end_of_tagged_word(size_t begin, size_t end) const;
   [[nodiscard]] bool ends_line(size_t after) const;
 
@@ -268,6 +195,12 @@ size_t Splitter::end_of_tag(size_t begin, size_t (&next_close)[2]) const {
   return close == kNone ? begin : close + 1;
 }
 
+bool Splitter::is_tag(Piece unit) const {
+  const char32_t open = text_.chars[unit.begin];
+  const char32_t close = text_.chars[unit.end - 1];
+  return (open == '[' && close == ']') || (open == '<' && close == '>');
+}
+
 /// A word ends before white space and after sentence marks. (What opens a tag ends it in the
 /// caller.)
 size_t Splitter::end_of_tagged_word(size_t begin, size_t end) const {
@@ -284,7 +217,7 @@ size_t Splitter::end_of_tagged_word(size_t begin, size_t end) const {
 Pieces Splitter::tagged_units() const {
   Pieces units;
   const Piece all = whole();
-  size_t next_close[2] = {0, 0};
+  size_t next_close[2] = {text_.chars.find(U']'), text_.chars.find(U'>')};
   for (size_t i = all.begin; i < all.end;) {
     if (is_space(text_.chars[i])) {
       ++i;
@@ -305,9 +238,7 @@ void Splitter::add_sentence_over_budget(const Pieces& units, size_t first, size_
     while (end < last && fits(units[first].begin, units[end].end)) ++end;
     if (end == first) {
       const Piece unit = units[first++];
-      const char32_t open = text_.chars[unit.begin];
-      const bool is_tag = (open == '[' || open == '<') && unit.size() > 1;
-      if (is_tag) {
+      if (is_tag(unit)) {
         chunks_.push_back(unit);
       } else {
         add_unit_over_budget(unit);
@@ -369,14 +300,10 @@ std::vector<std::string> split_with_control_prefix(const CodePoints& text, size_
   if (prefix.size() == 0) return copy_chunks(text, splitter.split_tag_aware(), {});
   const size_t taken = prefix.size() + 1;
   splitter.skip(prefix.end);
-  splitter.set_budget(budget > taken ? budget - taken : 1);
+  // Text that fits as it is stays one chunk, also where the space after its prefix is ours.
+  const bool fits = text.chars.size() <= budget;
+  splitter.set_budget(fits ? text.chars.size() : (budget > taken ? budget - taken : 1));
   return copy_chunks(text, splitter.split_tag_aware(), text.substr(prefix));
-}
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_space(static_cast<unsigned char>(text.front()))) text.remove_prefix(1);
-  while (!text.empty() && is_space(static_cast<unsigned char>(text.back()))) text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace
@@ -397,7 +324,7 @@ Result<std::vector<std::string>> split_text(std::string_view text, TextChunkMode
     return Error{ErrorCode::kInvalidArgument,
                  "split text: got a chunk size of 0 code points, expected 1 or more"};
   }
-  RILL_ASSIGN_OR_RETURN(const CodePoints points, decode(trim(text)));
+  RILL_ASSIGN_OR_RETURN(const CodePoints points, decode_trimmed(text));
   switch (mode) {
     case TextChunkMode::kDefault:
       return copy_chunks(points, Splitter(points, max_code_points).split_default(), {});
