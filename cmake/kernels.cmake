@@ -26,8 +26,17 @@ function(rill_add_kernels target)
     if(isa IN_LIST RILL_ISA_TIERS)
       set(source ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_FAMILY}/${ARG_FAMILY}_${isa}.cc)
       target_sources(${target} PRIVATE ${source})
+      set(options -O2 ${RILL_ISA_FLAGS_${isa}})
+      if(RILL_SANITIZE AND NOT isa STREQUAL "scalar")
+        # Unrolled vector code: address checks as calls, and the undefined-behaviour checks left to the scalar tier,
+        # or one file compiles for minutes.
+        list(APPEND options -fno-sanitize=undefined)
+        if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+          list(APPEND options --param=asan-instrumentation-with-call-threshold=0)
+        endif()
+      endif()
       # Optimised in every build type: the kernels' own tests run under the sanitizers too.
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O2;${RILL_ISA_FLAGS_${isa}}")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${options}")
     endif()
   endforeach()
 endfunction()

@@ -37,6 +37,9 @@ constexpr size_t kGroupPanels = 4;
 constexpr size_t kGroupTokens = 128;
 constexpr size_t kGroupRows = kGroupPanels * kPanelRows;
 
+// The next smaller tile for what a tile of T tokens leaves over: a power of two.
+constexpr int smaller_tile(int tokens) { return tokens > 4 ? 4 : tokens > 2 ? 2 : 1; }
+
 constexpr size_t min_of(size_t a, size_t b) { return a < b ? a : b; }
 
 // ---- Quantized weights (rule 4) ----
@@ -274,13 +277,19 @@ RILL_INLINE void add_chunk(const W (&w)[P], const ActivationChunk* x, size_t blo
   }
 }
 
-// The same for 1 to T tokens.
+// The same for any number of tokens, in tiles of T, then of halves of that.
 template <class V, class W, int P, int T>
-RILL_INLINE void add_chunk_tail(const W (&w)[P], const ActivationChunk* x, size_t tokens,
-                                size_t blocks, int factor, size_t acc_stride, float* acc) {
-  if constexpr (T > 0) {
-    if (tokens == T) return add_chunk<V, W, P, T>(w, x, blocks, factor, acc_stride, acc);
-    add_chunk_tail<V, W, P, T - 1>(w, x, tokens, blocks, factor, acc_stride, acc);
+RILL_INLINE void add_chunk_tiles(const W (&w)[P], const ActivationChunk* x, size_t tokens,
+                                 size_t blocks, int factor, size_t acc_stride, float* acc) {
+  size_t t = 0;
+  for (; t + T <= tokens; t += T) {
+    add_chunk<V, W, P, T>(w, x + t, blocks, factor, acc_stride, acc + t * acc_stride);
+  }
+  if constexpr (T > 1) {
+    if (t < tokens) {
+      add_chunk_tiles<V, W, P, smaller_tile(T)>(w, x + t, tokens - t, blocks, factor, acc_stride,
+                                                acc + t * acc_stride);
+    }
   }
 }
 
@@ -311,8 +320,8 @@ void few_tokens(const MatmulArgs& a, size_t first_panel, size_t tokens) {
                    chunk * quant::panel_chunk_bytes(kFormat, kBlocksPerChunk),
                blocks);
     }
-    add_chunk_tail<V, W, P, V::kDirectTokens>(w, a.chunks + chunk * a.chunk_stride, tokens, blocks,
-                                              start_factor<V, kFormat>(), P * kPanelRows, acc);
+    add_chunk_tiles<V, W, P, V::kDirectTokens>(w, a.chunks + chunk * a.chunk_stride, tokens, blocks,
+                                               start_factor<V, kFormat>(), P * kPanelRows, acc);
   }
   const size_t first_row = first_panel * kPanelRows;
   store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), tokens,
@@ -324,12 +333,7 @@ template <class V, class W, int P>
 void add_token_tiles(const W (&w)[P], const ActivationChunk* x, size_t tokens, size_t blocks,
                      int factor, float* acc) {
   constexpr int kTokens = W::kHalves ? V::kHalvesTokens : V::kTileTokens;
-  size_t t = 0;
-  for (; t + kTokens <= tokens; t += kTokens) {
-    add_chunk<V, W, P, kTokens>(w, x + t, blocks, factor, kGroupRows, acc + t * kGroupRows);
-  }
-  add_chunk_tail<V, W, P, kTokens - 1>(w, x + t, tokens - t, blocks, factor, kGroupRows,
-                                       acc + t * kGroupRows);
+  add_chunk_tiles<V, W, P, kTokens>(w, x, tokens, blocks, factor, kGroupRows, acc);
 }
 
 // One chunk of up to kGroupPanels panels.
@@ -447,14 +451,21 @@ RILL_INLINE void add_plain_chunk(const uint8_t* w, size_t panel_bytes, const flo
   }
 }
 
+// The same for any number of tokens.
 template <class V, class W, int P, int T>
-RILL_INLINE void add_plain_tail(const uint8_t* w, size_t panel_bytes, const float* x,
-                                size_t x_stride, size_t tokens, size_t cols, size_t acc_stride,
-                                float* acc) {
-  if constexpr (T > 0) {
-    if (tokens == T)
-      return add_plain_chunk<V, W, P, T>(w, panel_bytes, x, x_stride, cols, acc_stride, acc);
-    add_plain_tail<V, W, P, T - 1>(w, panel_bytes, x, x_stride, tokens, cols, acc_stride, acc);
+RILL_INLINE void add_plain_tiles(const uint8_t* w, size_t panel_bytes, const float* x,
+                                 size_t x_stride, size_t tokens, size_t cols, size_t acc_stride,
+                                 float* acc) {
+  size_t t = 0;
+  for (; t + T <= tokens; t += T) {
+    add_plain_chunk<V, W, P, T>(w, panel_bytes, x + t * x_stride, x_stride, cols, acc_stride,
+                                acc + t * acc_stride);
+  }
+  if constexpr (T > 1) {
+    if (t < tokens) {
+      add_plain_tiles<V, W, P, smaller_tile(T)>(w, panel_bytes, x + t * x_stride, x_stride,
+                                                tokens - t, cols, acc_stride, acc + t * acc_stride);
+    }
   }
 }
 
@@ -463,7 +474,7 @@ void few_plain_tokens(const MatmulArgs& a, size_t first_panel) {
   alignas(64) float acc[V::kDirectTokens * P * kPanelRows] = {};
   const uint8_t* w = a.panels + first_panel * a.panel_bytes;
   for (size_t k = 0; k < a.cols; k += kChunkValues) {
-    add_plain_tail<V, W, P, V::kDirectTokens>(
+    add_plain_tiles<V, W, P, V::kDirectTokens>(
         w + k * kPanelRows * W::kBytes, a.panel_bytes, a.x + k, a.x_stride, a.tokens,
         min_of(kChunkValues, a.cols - k), P * kPanelRows, acc);
   }
@@ -481,20 +492,6 @@ void widen(const uint8_t* w, size_t panel_bytes, size_t panels, size_t cols, flo
                    W::load(w + p * panel_bytes + k * kPanelRows * W::kBytes));
     }
   }
-}
-
-template <class V, int P>
-void add_plain_tiles(const uint8_t* w, size_t panel_bytes, const float* x, size_t x_stride,
-                     size_t tokens, size_t cols, float* acc) {
-  constexpr int kTokens = V::kPlainTileTokens;
-  constexpr size_t kStride = P * kPanelRows;
-  size_t t = 0;
-  for (; t + kTokens <= tokens; t += kTokens) {
-    add_plain_chunk<V, F32Weights<V>, P, kTokens>(w, panel_bytes, x + t * x_stride, x_stride, cols,
-                                                  kStride, acc + t * kStride);
-  }
-  add_plain_tail<V, F32Weights<V>, P, kTokens - 1>(w, panel_bytes, x + t * x_stride, x_stride,
-                                                   tokens - t, cols, kStride, acc + t * kStride);
 }
 
 template <class V, class W, int P>
@@ -515,7 +512,8 @@ void many_plain_tokens(const MatmulArgs& a, size_t first_panel) {
         w = reinterpret_cast<const uint8_t*>(widened);
         w_stride = kChunkValues * kPanelRows * sizeof(float);
       }
-      add_plain_tiles<V, P>(w, w_stride, a.x + t * a.x_stride + k, a.x_stride, tokens, cols, acc);
+      add_plain_tiles<V, F32Weights<V>, P, V::kPlainTileTokens>(
+          w, w_stride, a.x + t * a.x_stride + k, a.x_stride, tokens, cols, P * kPanelRows, acc);
     }
     store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), tokens,
                a.out + t * a.out_stride + first_row, a.out_stride);
