@@ -4,14 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/str_cat.h"
-#include "kernels/kernel_table.h"
+#include "task_support.h"
 
 namespace rill::tasks {
 namespace {
@@ -19,34 +18,15 @@ namespace {
 using model::lfm2_audio::LoadOptions;
 using model::lfm2_audio::Model;
 
-const std::string kDemo = std::string(RILL_SOURCE_DIR) + "/assets/demo";
-
-struct Machine {
-  explicit Machine(size_t threads) {
-    const char* forced = std::getenv("RILL_ISA");
-    auto tier = choose_isa_tier(forced != nullptr ? forced : "");
-    if (!tier) {
-      skipped = true;
-      tier = IsaTier::kScalar;
-    }
-    pool = std::move(ThreadPool::create(threads)).value();
-    context = {&kernels::kernel_table(*tier), pool.get(), &scratch};
-  }
-  bool skipped = false;
-  std::unique_ptr<ThreadPool> pool;
-  Arena scratch;
-  ops::Context context;
-};
-
 class TranscribeTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (machine_.skipped) GTEST_SKIP() << "the processor lacks the tier that RILL_ISA names";
+    if (machine_.lacks_tier) GTEST_SKIP() << "the processor lacks the tier that RILL_ISA names";
   }
 
   const Model& model() {
     if (model_ == nullptr)
-      model_ = std::move(Model::load(kDemo, LoadOptions{}, *machine_.pool)).value();
+      model_ = std::move(Model::load(kDemoPackage, LoadOptions{}, *machine_.pool)).value();
     return *model_;
   }
   Result<Transcript> run(std::span<const float> samples, const AsrOptions& options = {},
@@ -54,7 +34,7 @@ class TranscribeTest : public testing::Test {
     return transcribe_samples(model(), machine_.context, samples, options, run);
   }
   static std::vector<float> clip(size_t index) {
-    const std::string path = cat(kDemo, "/wav/asr_", index < 10 ? "0" : "", index, ".wav");
+    const std::string path = cat(kDemoPackage, "/wav/asr_", index < 10 ? "0" : "", index, ".wav");
     return std::move(AudioInput::from_path(path).read_mono_16k()).value();
   }
 
@@ -63,7 +43,7 @@ class TranscribeTest : public testing::Test {
 };
 
 TEST_F(TranscribeTest, GivesTheReferencesIdsForEveryClip) {
-  const auto file = MappedFile::open(kDemo + "/expected.json");
+  const auto file = MappedFile::open(kDemoPackage + "/expected.json");
   ASSERT_TRUE(file.has_value());
   const auto text =
       std::string_view(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
@@ -196,7 +176,7 @@ TEST_F(TranscribeTest, CancelledAfterAChunkKeepsIt) {
 TEST_F(TranscribeTest, UnpackedWeightsGiveTheSameIds) {
   LoadOptions borrowed;
   borrowed.repack = false;
-  const auto unpacked = Model::load(kDemo, borrowed, *machine_.pool);
+  const auto unpacked = Model::load(kDemoPackage, borrowed, *machine_.pool);
   ASSERT_TRUE(unpacked.has_value());
   const std::vector<float> samples = clip(2);
   const auto a = run(samples);
