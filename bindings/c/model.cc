@@ -20,6 +20,7 @@ using model::lfm2_audio::Model;
 struct ModelOptions {
   LoadOptions load;
   double max_pass_duration_s = tasks::kDefaultMaxPassDurationS;
+  size_t conversation_cache_slots = 4;
 };
 
 Error bad_option(std::string_view key, std::string_view value, std::string_view expected) {
@@ -54,6 +55,12 @@ Status set_option(std::string_view key, std::string_view value, ModelOptions& op
     options.load.repack = *repack;
     return {};
   }
+  if (key == "lfm2_audio.conversation_cache_slots") {
+    const auto slots = parse_uint(value);
+    if (!slots || *slots > 1000) return bad_option(key, value, "an integer, 0 to 1000");
+    options.conversation_cache_slots = static_cast<size_t>(*slots);
+    return {};
+  }
   return Error{ErrorCode::kInvalidArgument,
                cat("LFM2-Audio does not take session option ", printable(key))};
 }
@@ -82,7 +89,11 @@ rill_status open_model(rill_engine* engine, const rill_model_options* options, c
   const std::lock_guard<std::mutex> turn(engine->compute);
   auto package = load(parsed->load);
   if (!package) return fail(std::move(package).error(), error);
-  *model = new rill_model{engine, std::move(package).value(), parsed->max_pass_duration_s, {}};
+  *model = new rill_model{engine,
+                          std::move(package).value(),
+                          parsed->max_pass_duration_s,
+                          parsed->conversation_cache_slots,
+                          {}};
   (*model)->language = std::string(model::lfm2_audio::language_code((*model)->package->language()));
   return RILL_OK;
 }

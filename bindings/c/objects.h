@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,10 @@
 #include "tasks/asr.h"
 #include "tasks/asr_options.h"
 #include "tasks/audio_input.h"
+#include "tasks/s2s.h"
+#include "tasks/speech_stream.h"
 #include "tasks/transcript.h"
+#include "tasks/tts.h"
 
 struct rill_error {
   rill_status status;
@@ -43,6 +47,7 @@ struct rill_model {
   rill_engine* engine = nullptr;
   std::unique_ptr<rill::model::lfm2_audio::Model> package;
   double max_pass_duration_s = 0;
+  size_t conversation_cache_slots = 0;
   std::string language;
 };
 
@@ -50,20 +55,37 @@ struct rill_request {
   rill_task task = RILL_TASK_ASR;
   rill::tasks::AudioInput audio;
   rill::tasks::AsrOptions asr;
+  rill::tasks::TtsRequest tts;
+  rill::tasks::S2sRequest s2s;
   rill_progress_fn progress = nullptr;
   void* progress_user = nullptr;
 };
 
 struct rill_session {
-  rill_model* model = nullptr;
+  explicit rill_session(rill_model* m) : model(m), conversations(m->conversation_cache_slots) {}
+
+  rill_model* model;
   rill::Arena scratch;
+  rill::tasks::ConversationCache conversations;
   std::atomic<bool> busy{false};
   std::atomic<bool> cancel{false};
 };
 
+struct rill_stream {
+  rill_session* session = nullptr;
+  rill::tasks::SpeechStream speech;
+  rill::tasks::SpeechEvent event;  // that the caller sees
+};
+
+/// A transcript or speech; what a task does not have is empty.
 struct rill_result {
-  rill::tasks::Transcript transcript;
+  std::string text;
+  std::string language;
   std::string stop_reason;
+  rill_usage usage = {};
+  std::optional<rill::tasks::Transcript> transcript;
+  std::vector<float> pcm;
+  std::vector<rill::tasks::Artifact> artifacts;
 };
 
 namespace rill::c_api {
@@ -72,5 +94,15 @@ rill_status to_status(ErrorCode code);
 /// Hands the error to the caller, who may not want it.
 rill_status fail(Error error, rill_error** out);
 rill_status fail(ErrorCode code, const char* message, rill_error** out);
+
+/// Takes the session for a run or a stream; false if it is taken.
+bool take_session(rill_session& session);
+void free_session(rill_session& session);
+/// What a computing call of the session needs; the engine's turn must be held.
+ops::Context compute_context(rill_session& session);
+
+/// Starts a TTS or S2S request on a session that is taken.
+Result<tasks::SpeechStream> start_speech(rill_session& session, const rill_request& request);
+std::unique_ptr<rill_result> make_result(tasks::SpeechResult speech, const rill_model& model);
 
 }  // namespace rill::c_api

@@ -3,31 +3,40 @@
 #include <algorithm>
 #include <cstring>
 
+#include "audio/wav_writer.h"
 #include "base/str_cat.h"
+#include "model/detokenizer/detokenizer.h"
 #include "objects.h"
 
 using namespace rill;
 using namespace rill::c_api;
+
+namespace {
+
+Error out_of_range(const char* what, size_t index, size_t count) {
+  return Error{ErrorCode::kInvalidArgument,
+               cat(what, ": got index ", index, ", expected below ", count)};
+}
+
+}  // namespace
 
 extern "C" {
 
 void rill_result_destroy(rill_result* result) { delete result; }
 
 const char* rill_result_text(const rill_result* result, size_t* size) {
-  if (size != nullptr) *size = result->transcript.text.size();
-  return result->transcript.text.c_str();
+  if (size != nullptr) *size = result->text.size();
+  return result->text.c_str();
 }
 
-const char* rill_result_language(const rill_result* result) {
-  return result->transcript.language.c_str();
-}
+const char* rill_result_language(const rill_result* result) { return result->language.c_str(); }
 
 const char* rill_result_stop_reason(const rill_result* result) {
   return result->stop_reason.c_str();
 }
 
 size_t rill_result_num_segments(const rill_result* result) {
-  return result->transcript.segments.size();
+  return result->transcript ? result->transcript->segments.size() : 0;
 }
 
 rill_status rill_result_segment(const rill_result* result, size_t index, rill_segment* segment,
@@ -35,13 +44,9 @@ rill_status rill_result_segment(const rill_result* result, size_t index, rill_se
   if (result == nullptr || segment == nullptr) {
     return fail(ErrorCode::kInvalidArgument, "result segment: result or segment is NULL", error);
   }
-  const auto& segments = result->transcript.segments;
-  if (index >= segments.size()) {
-    return fail(Error{ErrorCode::kInvalidArgument, cat("result segment: got index ", index,
-                                                       ", expected below ", segments.size())},
-                error);
-  }
-  const tasks::TranscriptSegment& s = segments[index];
+  const size_t count = rill_result_num_segments(result);
+  if (index >= count) return fail(out_of_range("result segment", index, count), error);
+  const tasks::TranscriptSegment& s = result->transcript->segments[index];
   *segment = {s.start_s,       s.end_s,         s.text.c_str(),     s.text.size(),
               s.tokens.data(), s.tokens.size(), s.truncated ? 1 : 0};
   return RILL_OK;
@@ -52,10 +57,61 @@ rill_status rill_result_usage(const rill_result* result, rill_usage* usage, rill
     return fail(ErrorCode::kInvalidArgument,
                 "result usage: result or usage is NULL, or struct_size is not set", error);
   }
-  const tasks::Transcript& t = result->transcript;
-  const rill_usage full = {usage->struct_size, t.audio_s, t.wall_s, t.prompt_steps,
-                           t.generated_tokens};
+  rill_usage full = result->usage;
+  full.struct_size = usage->struct_size;
   std::memcpy(usage, &full, std::min(usage->struct_size, sizeof full));
+  return RILL_OK;
+}
+
+const float* rill_result_audio(const rill_result* result, size_t* num_samples,
+                               int32_t* sample_rate_hz) {
+  if (num_samples != nullptr) *num_samples = result->pcm.size();
+  if (sample_rate_hz != nullptr)
+    *sample_rate_hz = static_cast<int32_t>(model::detokenizer::kSampleRateHz);
+  return result->pcm.data();
+}
+
+rill_status rill_result_wav(const rill_result* result, rill_string** wav, rill_error** error) {
+  if (result == nullptr || wav == nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "result wav: result or wav is NULL", error);
+  }
+  const auto bytes = audio::encode_wav(audio::WavSampleType::kInt16,
+                                       model::detokenizer::kSampleRateHz, 1, result->pcm);
+  *wav = new rill_string{{reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+  return RILL_OK;
+}
+
+size_t rill_result_num_artifacts(const rill_result* result) { return result->artifacts.size(); }
+
+rill_status rill_result_artifact(const rill_result* result, size_t index, rill_artifact* artifact,
+                                 rill_error** error) {
+  if (result == nullptr || artifact == nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "result artifact: result or artifact is NULL", error);
+  }
+  if (index >= result->artifacts.size()) {
+    return fail(out_of_range("result artifact", index, result->artifacts.size()), error);
+  }
+  const tasks::Artifact& a = result->artifacts[index];
+  *artifact = {a.id.c_str(), a.kind.c_str(), a.payload.data(), a.payload.size(), a.meta.size()};
+  return RILL_OK;
+}
+
+rill_status rill_result_artifact_meta(const rill_result* result, size_t artifact_index,
+                                      size_t meta_index, const char** key, const char** value,
+                                      rill_error** error) {
+  if (result == nullptr || key == nullptr || value == nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "result artifact meta: result, key or value is NULL",
+                error);
+  }
+  if (artifact_index >= result->artifacts.size()) {
+    return fail(out_of_range("result artifact meta", artifact_index, result->artifacts.size()),
+                error);
+  }
+  const auto& meta = result->artifacts[artifact_index].meta;
+  if (meta_index >= meta.size())
+    return fail(out_of_range("result artifact meta", meta_index, meta.size()), error);
+  *key = meta[meta_index].first.c_str();
+  *value = meta[meta_index].second.c_str();
   return RILL_OK;
 }
 
@@ -65,7 +121,10 @@ rill_status rill_result_format(const rill_result* result, const char* format, ri
     return fail(ErrorCode::kInvalidArgument, "format result: result, format or text is NULL",
                 error);
   }
-  auto formatted = tasks::format_transcript(result->transcript, format);
+  if (!result->transcript) {
+    return fail(ErrorCode::kInvalidArgument, "format result: the result is no transcript", error);
+  }
+  auto formatted = tasks::format_transcript(*result->transcript, format);
   if (!formatted) return fail(std::move(formatted).error(), error);
   *text = new rill_string{std::move(formatted).value()};
   return RILL_OK;

@@ -5,17 +5,30 @@
 using namespace rill;
 using namespace rill::c_api;
 
+namespace rill::c_api {
+
+bool take_session(rill_session& session) { return !session.busy.exchange(true); }
+
+void free_session(rill_session& session) {
+  session.cancel.store(false);
+  session.busy.store(false);
+}
+
+ops::Context compute_context(rill_session& session) {
+  rill_engine& engine = *session.model->engine;
+  return {engine.kernels, engine.pool.get(), &session.scratch};
+}
+
+}  // namespace rill::c_api
+
 namespace {
 
-/// Marks the session as running, and as free again at the end.
+/// Holds the session for a run.
 class RunGuard {
  public:
-  explicit RunGuard(rill_session& session)
-      : session_(session), owns_(!session.busy.exchange(true)) {}
+  explicit RunGuard(rill_session& session) : session_(session), owns_(take_session(session)) {}
   ~RunGuard() {
-    if (!owns_) return;
-    session_.cancel.store(false);
-    session_.busy.store(false);
+    if (owns_) free_session(session_);
   }
   RunGuard(const RunGuard&) = delete;
   RunGuard& operator=(const RunGuard&) = delete;
@@ -26,18 +39,47 @@ class RunGuard {
   bool owns_;
 };
 
-Result<tasks::Transcript> run_asr(rill_session& session, const rill_request& request) {
-  rill_model& model = *session.model;
-  rill_engine& engine = *model.engine;
+std::unique_ptr<rill_result> make_transcript_result(tasks::Transcript transcript) {
+  auto result = std::make_unique<rill_result>();
+  result->text = transcript.text;
+  result->language = transcript.language;
+  result->stop_reason = std::string(tasks::stop_reason_name(transcript.stop_reason));
+  result->usage.audio_s = transcript.audio_s;
+  result->usage.wall_s = transcript.wall_s;
+  result->usage.prompt_steps = transcript.prompt_steps;
+  result->usage.generated_tokens = transcript.generated_tokens;
+  result->transcript = std::move(transcript);
+  return result;
+}
+
+Result<std::unique_ptr<rill_result>> run_asr(rill_session& session, const rill_request& request) {
   tasks::AsrRun run;
-  run.logger = &engine.logger;
+  run.logger = &session.model->engine->logger;
   run.cancel = &session.cancel;
   run.progress = request.progress;
   run.progress_user = request.progress_user;
-  run.max_pass_duration_s = model.max_pass_duration_s;
-  ops::Context context{engine.kernels, engine.pool.get(), &session.scratch};
-  const std::lock_guard<std::mutex> turn(engine.compute);
-  return tasks::transcribe(*model.package, context, request.audio, request.asr, run);
+  run.max_pass_duration_s = session.model->max_pass_duration_s;
+  ops::Context context = compute_context(session);
+  const std::lock_guard<std::mutex> turn(session.model->engine->compute);
+  RILL_ASSIGN_OR_RETURN(auto transcript, tasks::transcribe(*session.model->package, context,
+                                                           request.audio, request.asr, run));
+  return make_transcript_result(std::move(transcript));
+}
+
+Result<std::unique_ptr<rill_result>> run_speech(rill_session& session,
+                                                const rill_request& request) {
+  ops::Context context = compute_context(session);
+  const std::lock_guard<std::mutex> turn(session.model->engine->compute);
+  RILL_ASSIGN_OR_RETURN(auto speech, start_speech(session, request));
+  if (request.task == RILL_TASK_S2S) {
+    RILL_ASSIGN_OR_RETURN(const auto samples, request.audio.read_mono_16k());
+    RILL_RETURN_IF_ERROR(speech.push_audio(samples, 1, tasks::kModelSampleRateHz));
+  }
+  while (true) {
+    RILL_ASSIGN_OR_RETURN(const auto event, speech.next(context));
+    if (!event) break;
+  }
+  return make_result(speech.result(), *session.model);
 }
 
 }  // namespace
@@ -48,8 +90,7 @@ rill_status rill_session_create(rill_model* model, rill_session** session, rill_
   if (model == nullptr || session == nullptr) {
     return fail(ErrorCode::kInvalidArgument, "create session: model or session is NULL", error);
   }
-  *session = new rill_session{};
-  (*session)->model = model;
+  *session = new rill_session(model);
   return RILL_OK;
 }
 
@@ -63,12 +104,10 @@ rill_status rill_session_run(rill_session* session, const rill_request* request,
   const RunGuard guard(*session);
   if (!guard.owns())
     return fail(ErrorCode::kBusy, "run: the session is running another request", error);
-  auto transcript = run_asr(*session, *request);
-  if (!transcript) return fail(std::move(transcript).error(), error);
-  auto owned = std::make_unique<rill_result>();
-  owned->transcript = std::move(transcript).value();
-  owned->stop_reason = std::string(tasks::stop_reason_name(owned->transcript.stop_reason));
-  *result = owned.release();
+  auto made =
+      request->task == RILL_TASK_ASR ? run_asr(*session, *request) : run_speech(*session, *request);
+  if (!made) return fail(std::move(made).error(), error);
+  *result = std::move(made).value().release();
   return RILL_OK;
 }
 

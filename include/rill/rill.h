@@ -125,7 +125,8 @@ typedef struct rill_option {
 typedef struct rill_model_options {
   size_t struct_size;
   /* lfm2_audio.model_gguf, .mmproj_gguf, .vocoder_gguf, .detokenizer_gguf (file names inside the directory),
-   * lfm2_audio.max_pass_duration_sec, lfm2_audio.cpu_repack (true, false). Unknown keys are refused. */
+   * lfm2_audio.max_pass_duration_sec (120), lfm2_audio.cpu_repack (true), lfm2_audio.conversation_cache_slots (4).
+   * Unknown keys are refused. */
   const rill_option* options;
   size_t num_options;
   int32_t for_speech; /* 1: also load what speaks (TTS, S2S); 0: transcription needs only backbone and mmproj */
@@ -155,7 +156,11 @@ RILL_API const char* rill_model_name(const rill_model* model);
 
 /* ---- Request ------------------------------------------------------------------------------------------------------ */
 
-typedef enum rill_task { RILL_TASK_ASR = 1 } rill_task;
+typedef enum rill_task {
+  RILL_TASK_ASR = 1, /* audio in, text out */
+  RILL_TASK_TTS = 2, /* text in, speech out */
+  RILL_TASK_S2S = 3  /* a spoken question in, a reply of text and speech out; the text, if set, is the system prompt */
+} rill_task;
 
 /* What is asked. Threads: one at a time; may be run many times. */
 typedef struct rill_request rill_request;
@@ -171,8 +176,17 @@ RILL_API rill_status rill_request_set_audio_f32(rill_request* request, const flo
                                                 int32_t sample_rate_hz, rill_error** error);
 RILL_API rill_status rill_request_set_audio_s16(rill_request* request, const int16_t* samples, size_t frames, int32_t channels,
                                                 int32_t sample_rate_hz, rill_error** error);
-/* Sets a request option, for ASR: language, max_tokens, audio_chunk_mode (auto, fixed, none),
- * audio_chunk_duration_sec. Errors: INVALID_ARGUMENT (an option that the task does not take, or a bad value). */
+/* The text to speak (TTS), or the system prompt of a spoken conversation (S2S); copied. */
+RILL_API rill_status rill_request_set_text(rill_request* request, const char* text, size_t size, rill_error** error);
+/* The voice of TTS: us_male (default), us_female, uk_male, uk_female. */
+RILL_API rill_status rill_request_set_voice(rill_request* request, const char* voice, rill_error** error);
+/* Adds an earlier turn's question or reply to an S2S request; copied. *index (may be NULL) receives its place. */
+RILL_API rill_status rill_request_add_artifact(rill_request* request, const char* id, const char* kind, const void* payload,
+                                               size_t size, size_t* index, rill_error** error);
+RILL_API rill_status rill_request_set_artifact_meta(rill_request* request, size_t index, const char* key, const char* value,
+                                                    rill_error** error);
+/* Sets a request option; docs/c-api.md lists those of each task with defaults and ranges.
+ * Errors: INVALID_ARGUMENT (an option that the task does not take, or a bad value). */
 RILL_API rill_status rill_request_set_option(rill_request* request, const char* key, const char* value, rill_error** error);
 /* Called during a run with the part done, 0 to 1. */
 typedef void (*rill_progress_fn)(void* user, double done);
@@ -190,6 +204,35 @@ RILL_API rill_status rill_session_run(rill_session* session, const rill_request*
 /* Ends the running request soon: from any thread, also from a signal handler. What was finished by then is returned with
  * stop reason "cancelled", or CANCELLED if nothing was. Without a running request it cancels the next one. */
 RILL_API void rill_session_cancel(rill_session* session);
+
+/* ---- Stream ------------------------------------------------------------------------------------------------------- */
+
+/* Speech that is handed over while it is made (TTS, S2S). The session is busy until the stream is destroyed. For S2S the
+ * request needs no audio: push the question, then ask for events. All events together are the bytes of the offline run.
+ * Threads: one at a time; rill_session_cancel ends it from any thread. */
+typedef struct rill_stream rill_stream;
+
+typedef struct rill_event {
+  const char* text; /* what was written since the last event, in whole characters; speaks before the samples */
+  size_t text_size;
+  const float* samples; /* mono at rill_result_audio's rate, not clipped */
+  size_t num_samples;
+  int32_t is_last; /* 1: the stream is over, the event is empty */
+} rill_event;
+
+RILL_API rill_status rill_stream_start(rill_session* session, const rill_request* request, rill_stream** stream,
+                                       rill_error** error);
+RILL_API void rill_stream_destroy(rill_stream* stream);
+/* Adds a piece of the question; all pieces have one format. Errors: INVALID_ARGUMENT (after the first event, another
+ * format), CONTEXT_FULL as soon as the question is too long. */
+RILL_API rill_status rill_stream_push_audio_f32(rill_stream* stream, const float* samples, size_t frames, int32_t channels,
+                                                int32_t sample_rate_hz, rill_error** error);
+RILL_API rill_status rill_stream_push_audio_s16(rill_stream* stream, const int16_t* samples, size_t frames,
+                                                int32_t channels, int32_t sample_rate_hz, rill_error** error);
+/* Computes the next event, which is valid until the next call. */
+RILL_API rill_status rill_stream_next_event(rill_stream* stream, rill_event* event, rill_error** error);
+/* What the events so far add up to; a stream that is not over gives a result with stop reason "cancelled". */
+RILL_API rill_status rill_stream_finish(rill_stream* stream, rill_result** result, rill_error** error);
 
 /* ---- Result ------------------------------------------------------------------------------------------------------- */
 
@@ -209,8 +252,20 @@ typedef struct rill_usage {
   double audio_s;   /* length of the input */
   double wall_s;    /* time of the run, reading the audio included */
   size_t prompt_steps;
-  size_t generated_tokens;
+  size_t generated_tokens; /* frames of speech count as one each */
+  size_t cached_steps;     /* prompt steps that the session's cache saved */
+  double output_audio_s;   /* length of the speech */
+  uint64_t seed;           /* that was used; repeats the speech */
 } rill_usage;
+
+/* Data that goes with a result: for S2S with return_codes=true artifact 0 is the reply. */
+typedef struct rill_artifact {
+  const char* id;
+  const char* kind;
+  const void* payload;
+  size_t size;
+  size_t num_meta;
+} rill_artifact;
 
 RILL_API void rill_result_destroy(rill_result* result);
 /* The whole text; size (may be NULL) receives its bytes without the final zero. */
@@ -222,7 +277,16 @@ RILL_API size_t rill_result_num_segments(const rill_result* result);
 RILL_API rill_status rill_result_segment(const rill_result* result, size_t index, rill_segment* segment, rill_error** error);
 /* Fills the fields that usage->struct_size covers. */
 RILL_API rill_status rill_result_usage(const rill_result* result, rill_usage* usage, rill_error** error);
-/* The result as text, json, verbose_json (OpenAI's fields), srt or vtt. */
+/* The speech: mono samples at *sample_rate_hz; *num_samples is 0 for ASR. */
+RILL_API const float* rill_result_audio(const rill_result* result, size_t* num_samples, int32_t* sample_rate_hz);
+/* The speech as a WAV file of 16-bit samples. */
+RILL_API rill_status rill_result_wav(const rill_result* result, rill_string** wav, rill_error** error);
+RILL_API size_t rill_result_num_artifacts(const rill_result* result);
+RILL_API rill_status rill_result_artifact(const rill_result* result, size_t index, rill_artifact* artifact,
+                                          rill_error** error);
+RILL_API rill_status rill_result_artifact_meta(const rill_result* result, size_t artifact_index, size_t meta_index,
+                                               const char** key, const char** value, rill_error** error);
+/* A transcript as text, json, verbose_json (OpenAI's fields), srt or vtt. */
 RILL_API rill_status rill_result_format(const rill_result* result, const char* format, rill_string** text, rill_error** error);
 
 /* ---- Tools -------------------------------------------------------------------------------------------------------- */
