@@ -50,6 +50,7 @@ int run_command_line(std::vector<std::string> arguments) {
   add_run_command(app, exit_code);
   add_inspect_command(app, exit_code);
   add_verify_command(app, exit_code);
+  add_bench_command(app, exit_code);
   add_demo_command(app, exit_code);
 
   const std::string first_argument = arguments.empty() ? "" : arguments.front();

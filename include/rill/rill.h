@@ -320,6 +320,27 @@ RILL_API rill_status rill_verify(rill_engine* engine, const rill_verify_options*
                                  void (*row)(void* user, const rill_verify_row* row), void* user, size_t* misses,
                                  rill_error** error);
 
+typedef struct rill_bench_options {
+  size_t struct_size;
+  const char* model; /* a GGUF with a text model, or a package directory */
+  const size_t* prefill;
+  size_t num_prefill; /* 0: no prompts */
+  const size_t* depths;
+  size_t num_depths; /* 0: no decoding */
+  size_t decode;     /* tokens at each depth */
+  size_t repeat;
+  double audio_seconds; /* 0: no encoding */
+  size_t frames;        /* 0: no speech */
+  int32_t kv_f32;       /* 1: keys and values in F32 instead of F16 */
+  int32_t no_repack;    /* 1: weights stay in the file's order */
+  int32_t no_check;     /* 1: do not compare with the scalar tier first */
+} rill_bench_options;
+
+/* Measures speed; the report is a JSON object (docs/performance.md). Errors: those of opening a model;
+ * INVALID_ARGUMENT; INTERNAL if the kernels do not give the scalar tier's result. */
+RILL_API rill_status rill_bench(rill_engine* engine, const rill_bench_options* options, rill_string** json,
+                                rill_error** error);
+
 #ifdef __cplusplus
 }
 #endif

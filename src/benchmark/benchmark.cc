@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmark/benchmark.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "audio/log_mel.h"
+#include "base/cpu_features.h"
+#include "base/str_cat.h"
+#include "benchmark/machine_limits.h"
+#include "kernels/kernel_table.h"
+#include "model/conformer/config.h"
+#include "model/lfm2/load.h"
+#include "model/lfm2_audio/package.h"
+#include "ops/elementwise.h"
+#include "session/sequence.h"
+#include "tasks/speech_writer.h"
+#include "tasks/tts.h"
+
+namespace rill::benchmark {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using model::lfm2::Backbone;
+using model::lfm2_audio::Model;
+using session::Sequence;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A text model, or a package whose backbone is measured like one.
+struct Loaded {
+  std::unique_ptr<format::GgufFile> file;
+  std::unique_ptr<Backbone> text;
+  std::unique_ptr<Model> package;
+
+  [[nodiscard]] const Backbone& backbone() const {
+    return package != nullptr ? package->backbone() : *text;
+  }
+};
+
+Result<Loaded> load(const BenchmarkOptions& options, ThreadPool& pool) {
+  Loaded loaded;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(options.model, ignored)) {
+    model::lfm2_audio::LoadOptions load;
+    load.repack = options.repack;
+    if (options.frames > 0) load.use = model::lfm2_audio::Use::kSpeak;
+    RILL_ASSIGN_OR_RETURN(loaded.package, Model::load(options.model, load, pool));
+    return loaded;
+  }
+  RILL_ASSIGN_OR_RETURN(auto file, format::GgufFile::open(options.model));
+  loaded.file = std::make_unique<format::GgufFile>(std::move(file));
+  const auto form =
+      options.repack ? model::lfm2::MatrixForm::kPacked : model::lfm2::MatrixForm::kBorrowed;
+  RILL_ASSIGN_OR_RETURN(loaded.text, model::lfm2::load_gguf(*loaded.file, {.form = form}, pool));
+  return loaded;
+}
+
+/// Token ids that do not repeat in a pattern; the same on every run.
+std::vector<int32_t> make_tokens(size_t count, size_t vocab_size) {
+  std::vector<int32_t> tokens(count);
+  uint64_t state = 0x9E3779B97F4A7C15u;
+  for (int32_t& token : tokens) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    token = static_cast<int32_t>((state >> 33) % vocab_size);
+  }
+  return tokens;
+}
+
+/// The logits after two steps, with the kernels of `context`.
+Result<std::vector<float>> two_steps(ops::Context& context, const Backbone& backbone,
+                                     DType kv_type) {
+  RILL_ASSIGN_OR_RETURN(Sequence sequence, Sequence::create(backbone, kv_type));
+  RILL_RETURN_IF_ERROR(
+      sequence.append_tokens(context, make_tokens(2, backbone.config().vocab_size)));
+  RILL_ASSIGN_OR_RETURN(const auto logits, sequence.logits(context));
+  return std::vector<float>(logits.begin(), logits.end());
+}
+
+Status check_against_scalar(ops::Context& context, const Backbone& backbone, DType kv_type) {
+  ops::Context scalar = context;
+  scalar.kernels = &kernels::kernel_table(IsaTier::kScalar);
+  RILL_ASSIGN_OR_RETURN(const auto got, two_steps(context, backbone, kv_type));
+  RILL_ASSIGN_OR_RETURN(const auto want, two_steps(scalar, backbone, kv_type));
+  if (std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0) return {};
+  return Error{ErrorCode::kInternal,
+               cat("bench: the logits of tier ", isa_tier_name(context.kernels->tier),
+                   " are not those of the scalar tier")};
+}
+
+/// Median, least and largest of the values.
+void set_statistics(Json& object, const std::string& key, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  object.set(key, Json::number(values[values.size() / 2]));
+  object.set(key + "_min", Json::number(values.front()));
+  object.set(key + "_max", Json::number(values.back()));
+}
+
+/// Runs `measure` once to warm up and `repeat` times for its values.
+template <typename Measure>
+Result<std::vector<double>> repeated(size_t repeat, const Measure& measure) {
+  RILL_ASSIGN_OR_RETURN([[maybe_unused]] const double warm_up, measure());
+  std::vector<double> values;
+  for (size_t i = 0; i < repeat; ++i) {
+    RILL_ASSIGN_OR_RETURN(const double value, measure());
+    values.push_back(value);
+  }
+  return values;
+}
+
+/// Tokens per second of a prompt, its last logits included.
+Result<double> prefill_rate(ops::Context& context, const Backbone& backbone, DType kv_type,
+                            size_t length) {
+  const auto tokens = make_tokens(length, backbone.config().vocab_size);
+  RILL_ASSIGN_OR_RETURN(Sequence sequence, Sequence::create(backbone, kv_type));
+  RILL_RETURN_IF_ERROR(sequence.reserve(length));
+  const auto start = Clock::now();
+  RILL_RETURN_IF_ERROR(sequence.append_tokens(context, tokens));
+  RILL_RETURN_IF_ERROR(sequence.logits(context));
+  return static_cast<double>(length) / seconds_since(start);
+}
+
+Result<Json> measure_prefill(ops::Context& context, const Backbone& backbone,
+                             const BenchmarkOptions& options) {
+  Json list = Json::array();
+  for (const size_t length : options.prefill) {
+    RILL_ASSIGN_OR_RETURN(auto rates, repeated(options.repeat, [&] {
+                            return prefill_rate(context, backbone, options.kv_type, length);
+                          }));
+    Json entry = Json::object();
+    entry.set("tokens", Json::integer(static_cast<int64_t>(length)));
+    set_statistics(entry, "prefill_tokens_per_s", std::move(rates));
+    list.items().push_back(std::move(entry));
+  }
+  return list;
+}
+
+/// Tokens per second of greedy decoding after `prompt`, which is cloned for each run.
+Result<double> decode_rate(ops::Context& context, const Sequence& prompt, size_t count) {
+  Sequence sequence = prompt.clone();
+  RILL_RETURN_IF_ERROR(sequence.reserve(count));
+  const auto start = Clock::now();
+  for (size_t i = 0; i < count; ++i) {
+    RILL_ASSIGN_OR_RETURN(const auto logits, sequence.logits(context));
+    RILL_RETURN_IF_ERROR(sequence.append_token(context, static_cast<int32_t>(ops::argmax(logits))));
+  }
+  return static_cast<double>(count) / seconds_since(start);
+}
+
+Result<Json> measure_decode(ops::Context& context, const Backbone& backbone,
+                            const BenchmarkOptions& options) {
+  Json list = Json::array();
+  for (const size_t depth : options.depths) {
+    RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(backbone, options.kv_type));
+    // One token has to be there to decode from.
+    RILL_RETURN_IF_ERROR(prompt.append_tokens(
+        context, make_tokens(std::max<size_t>(depth, 1), backbone.config().vocab_size)));
+    RILL_ASSIGN_OR_RETURN(auto rates, repeated(options.repeat, [&] {
+                            return decode_rate(context, prompt, options.decode);
+                          }));
+    Json entry = Json::object();
+    entry.set("depth", Json::integer(static_cast<int64_t>(depth)));
+    entry.set("tokens", Json::integer(static_cast<int64_t>(options.decode)));
+    set_statistics(entry, "decode_tokens_per_s", std::move(rates));
+    list.items().push_back(std::move(entry));
+  }
+  return list;
+}
+
+/// Noise that is as loud as speech: silence would be no work for nobody, but also no test.
+std::vector<float> make_noise(size_t samples) {
+  std::vector<float> noise(samples);
+  uint32_t state = 12345;
+  for (float& sample : noise) {
+    state = state * 1664525u + 1013904223u;
+    sample = (static_cast<float>(state >> 8) / 16777216.0f - 0.5f) * 0.2f;
+  }
+  return noise;
+}
+
+Result<Json> measure_encode(ops::Context& context, const Model& package,
+                            const BenchmarkOptions& options) {
+  const auto samples = make_noise(static_cast<size_t>(options.audio_seconds * 16000.0));
+  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples));
+  RILL_ASSIGN_OR_RETURN(Tensor rows, Tensor::create(model::conformer::num_steps(mel.rows()),
+                                                    package.backbone().config().hidden_size));
+  const auto encode = [&]() -> Result<double> {
+    const auto start = Clock::now();
+    RILL_RETURN_IF_ERROR(package.embed_speech(context, mel.mat(), rows.mat()));
+    return seconds_since(start);
+  };
+  const auto features = [&]() -> Result<double> {
+    const auto start = Clock::now();
+    RILL_RETURN_IF_ERROR(audio::log_mel(samples));
+    return seconds_since(start);
+  };
+  RILL_ASSIGN_OR_RETURN(auto encode_s, repeated(options.repeat, encode));
+  RILL_ASSIGN_OR_RETURN(auto features_s, repeated(options.repeat, features));
+  Json entry = Json::object();
+  entry.set("audio_seconds", Json::number(options.audio_seconds));
+  set_statistics(entry, "encode_seconds", std::move(encode_s));
+  set_statistics(entry, "features_seconds", std::move(features_s));
+  return entry;
+}
+
+/// Milliseconds per frame of speech: backbone step, depthformer and detokenizer.
+Result<Json> measure_frames(ops::Context& context, const Model& package,
+                            const BenchmarkOptions& options) {
+  const auto& speech = *package.speech();
+  RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(package.backbone(), DType::kF32));
+  RILL_RETURN_IF_ERROR(
+      prompt.append_tokens(context, make_tokens(32, package.backbone().config().vocab_size)));
+  const auto run = [&]() -> Result<double> {
+    Sequence sequence = prompt.clone();
+    RILL_RETURN_IF_ERROR(sequence.reserve(options.frames));
+    RILL_ASSIGN_OR_RETURN(auto picker,
+                          tasks::FramePicker::create(speech, tasks::audio_sampler(0.8f, 64, 1)));
+    RILL_ASSIGN_OR_RETURN(auto writer, tasks::SpeechWriter::create(speech.detokenizer(), 1));
+    std::vector<float> row(package.backbone().config().hidden_size);
+    const auto start = Clock::now();
+    for (size_t f = 0; f < options.frames; ++f) {
+      RILL_ASSIGN_OR_RETURN(const auto frame, picker.pick(context, sequence.hidden()));
+      if (frame.kind == tasks::FrameKind::kSpoken)
+        RILL_RETURN_IF_ERROR(writer.push(context, frame.codes));
+      RILL_RETURN_IF_ERROR(speech.embed_frame(context, frame.codes, row));
+      const auto input = session::StepInput::of_row(row);
+      RILL_RETURN_IF_ERROR(sequence.append(context, {&input, 1}));
+    }
+    return seconds_since(start) * 1000.0 / static_cast<double>(options.frames);
+  };
+  RILL_ASSIGN_OR_RETURN(auto values, repeated(options.repeat, run));
+  Json entry = Json::object();
+  entry.set("frames", Json::integer(static_cast<int64_t>(options.frames)));
+  set_statistics(entry, "frame_ms", std::move(values));
+  return entry;
+}
+
+Status check_options(const BenchmarkOptions& options, const Loaded& loaded) {
+  const size_t context = loaded.backbone().config().context_length;
+  for (const size_t length : options.prefill) {
+    if (length == 0 || length > context) {
+      return Error{ErrorCode::kInvalidArgument,
+                   cat("bench: prefill: got ", length, ", expected 1 to ", context)};
+    }
+  }
+  for (const size_t depth : options.depths) {
+    if (depth + options.decode >= context) {
+      return Error{ErrorCode::kInvalidArgument, cat("bench: depth ", depth, " and ", options.decode,
+                                                    " tokens do not fit the context of ", context)};
+    }
+  }
+  const bool speech = options.audio_seconds > 0 || options.frames > 0;
+  if (speech && loaded.package == nullptr) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "bench: audio needs a package directory, not a single GGUF"};
+  }
+  if (options.repeat == 0)
+    return Error{ErrorCode::kInvalidArgument, "bench: repeat: got 0, expected 1 or more"};
+  return {};
+}
+
+}  // namespace
+
+Result<Json> run_benchmark(ops::Context& context, const BenchmarkOptions& options) {
+  const auto start = Clock::now();
+  RILL_ASSIGN_OR_RETURN(const Loaded loaded, load(options, *context.pool));
+  const double load_ms = seconds_since(start) * 1000.0;
+  RILL_RETURN_IF_ERROR(check_options(options, loaded));
+  if (options.check)
+    RILL_RETURN_IF_ERROR(check_against_scalar(context, loaded.backbone(), options.kv_type));
+
+  Json report = Json::object();
+  report.set("model", Json::string(options.model));
+  report.set("cpu", Json::string(cpu_model_name()));
+  report.set("isa", Json::string(std::string(isa_tier_name(context.kernels->tier))));
+  report.set("threads", Json::integer(static_cast<int64_t>(context.pool->num_threads())));
+  report.set("kv_type", Json::string(std::string(dtype_name(options.kv_type))));
+  report.set("checked", Json::boolean(options.check));
+  report.set("load_ms", Json::number(load_ms));
+  report.set("weights_bytes",
+             Json::integer(static_cast<int64_t>(loaded.backbone().weights().owned_bytes())));
+  RILL_ASSIGN_OR_RETURN(Json prefill, measure_prefill(context, loaded.backbone(), options));
+  report.set("prefill", std::move(prefill));
+  if (options.decode > 0) {
+    RILL_ASSIGN_OR_RETURN(Json decode, measure_decode(context, loaded.backbone(), options));
+    report.set("decode", std::move(decode));
+  }
+  if (options.audio_seconds > 0) {
+    RILL_ASSIGN_OR_RETURN(Json encode, measure_encode(context, *loaded.package, options));
+    report.set("encode", std::move(encode));
+  }
+  if (options.frames > 0) {
+    RILL_ASSIGN_OR_RETURN(Json frames, measure_frames(context, *loaded.package, options));
+    report.set("speech", std::move(frames));
+  }
+  // Before the bandwidth is measured, whose buffer is no part of the model's memory.
+  report.set("peak_rss_bytes", Json::integer(static_cast<int64_t>(peak_rss_bytes())));
+  RILL_ASSIGN_OR_RETURN(const double bandwidth, measure_read_bandwidth(*context.pool));
+  report.set("read_bandwidth_gb_per_s", Json::number(bandwidth / 1e9));
+  return report;
+}
+
+}  // namespace rill::benchmark

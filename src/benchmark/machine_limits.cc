@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmark/machine_limits.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+
+namespace rill::benchmark {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 30;
+constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr int kPasses = 4;
+
+/// Adds up a piece in eight independent sums, so that loads and not the additions are the limit.
+uint64_t sum_piece(const std::byte* piece) {
+  uint64_t sums[8] = {};
+  for (size_t i = 0; i < kPieceBytes; i += 64) {
+    uint64_t values[8];
+    std::memcpy(values, piece + i, sizeof values);
+    for (size_t j = 0; j < 8; ++j) sums[j] += values[j];
+  }
+  uint64_t total = 0;
+  for (const uint64_t sum : sums) total += sum;
+  return total;
+}
+
+}  // namespace
+
+Result<double> measure_read_bandwidth(ThreadPool& pool) {
+  RILL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::create(kBufferBytes));
+  constexpr size_t kPieces = kBufferBytes / kPieceBytes;
+  std::byte* data = buffer.data();
+  pool.parallel_for(kPieces, [data](size_t p) {
+    std::memset(data + p * kPieceBytes, static_cast<int>(p & 0x7f), kPieceBytes);
+  });
+  std::vector<uint64_t> sums(kPieces);
+  double best = 0;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const auto start = std::chrono::steady_clock::now();
+    pool.parallel_for(kPieces, [&](size_t p) { sums[p] += sum_piece(data + p * kPieceBytes); });
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = std::max(best, static_cast<double>(kBufferBytes) / seconds);
+  }
+  // A sum that nobody reads could be left out by the compiler.
+  uint64_t total = 0;
+  for (const uint64_t sum : sums) total += sum;
+  return total == 0 ? 0.0 : best;
+}
+
+size_t peak_rss_bytes() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<size_t>(usage.ru_maxrss) * 1024;  // Linux counts kilobytes
+}
+
+}  // namespace rill::benchmark
