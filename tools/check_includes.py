@@ -40,11 +40,12 @@ SEES = {
     # The detokenizer is an LFM2 backbone with another head.
     "model/detokenizer": MODELS | {"model/lfm2"},
     "model/lfm2_audio": MODELS | ALL_MODELS,
+    "convert": MODELS | {"model/lfm2", "model/lfm2_audio"},
     "session": OPS | {"model/lfm2", "model/lfm2_audio", "model/depthformer"},
     "tasks": TASKS | ALL_MODELS,
     "inspect": TASKS | ALL_MODELS | {"kernels"},
     "verify": TASKS | ALL_MODELS | {"tasks"},
-    "bindings": TASKS | {"tasks", "inspect", "verify", "kernels", "rill"},
+    "bindings": TASKS | {"convert", "tasks", "inspect", "verify", "kernels", "rill"},
     "apps": {"rill"},
 }
 

@@ -296,10 +296,27 @@ Status check_portable(const GgufFile& file) {
 }
 
 std::vector<std::string_view> operators_of(const GgufFile& file) {
+  std::vector<std::string_view> names;
+  for (const NamedTensor& tensor : file.tensors().all()) names.push_back(tensor.name);
+  return operators_of(names);
+}
+
+std::vector<std::string_view> operators_of(std::span<const std::string_view> names) {
   std::vector<std::string_view> ops;
   for (const OpTensors& known : kOpTensors) {
     const bool listed = std::find(ops.begin(), ops.end(), known.op) != ops.end();
-    if (!listed && find_tensor_of(file, known.op) != nullptr) ops.push_back(known.op);
+    const bool needed = std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+      return matches(name, known.prefix, known.part);
+    });
+    if (!listed && needed) ops.push_back(known.op);
+  }
+  return ops;
+}
+
+std::vector<std::string_view> known_operators() {
+  std::vector<std::string_view> ops;
+  for (const OpTensors& known : kOpTensors) {
+    if (std::find(ops.begin(), ops.end(), known.op) == ops.end()) ops.push_back(known.op);
   }
   return ops;
 }

@@ -5,6 +5,7 @@
 // table in portable.cc; nothing else here knows a model.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,12 @@ Status check_portable(const GgufFile& file);
 
 /// The operators that the tensors need, by the names of `rill.ops.*`.
 [[nodiscard]] std::vector<std::string_view> operators_of(const GgufFile& file);
+
+/// The same for the names of tensors that are about to be written.
+[[nodiscard]] std::vector<std::string_view> operators_of(std::span<const std::string_view> names);
+
+/// Every operator that this build knows.
+[[nodiscard]] std::vector<std::string_view> known_operators();
 
 /// Keys under `rill.` that this build does not know and that are therefore ignored (`rill.ops.*`
 /// never is): for `inspect`.
