@@ -10,10 +10,14 @@ class App;
 namespace rill::cli {
 
 void add_transcribe_command(CLI::App& app, int& exit_code);
+void add_speak_command(CLI::App& app, int& exit_code);
+void add_talk_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_inspect_command(CLI::App& app, int& exit_code);
 void add_verify_command(CLI::App& app, int& exit_code);
 void add_bench_command(CLI::App& app, int& exit_code);
+void add_convert_command(CLI::App& app, int& exit_code);
+void add_quantize_command(CLI::App& app, int& exit_code);
 void add_demo_command(CLI::App& app, int& exit_code);
 
 }  // namespace rill::cli

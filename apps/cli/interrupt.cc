@@ -12,14 +12,16 @@ namespace {
 // The handler may only touch lock-free atomics.
 std::atomic<int> g_signal{0};
 std::atomic<rill_session*> g_session{nullptr};
+std::atomic<int> g_held{0};
 static_assert(std::atomic<int>::is_always_lock_free &&
               std::atomic<rill_session*>::is_always_lock_free);
 
 void on_signal(int signal) {
   const bool first = g_signal.exchange(signal) == 0;
   rill_session* session = g_session.load();
-  if (!first || session == nullptr) _exit(128 + signal);
-  rill_session_cancel(session);
+  const bool held = g_held.load() != 0;
+  if (!first || (session == nullptr && !held)) _exit(128 + signal);
+  if (session != nullptr) rill_session_cancel(session);
 }
 
 sigset_t handled_signals() {
@@ -60,5 +62,9 @@ SignalsBlocked::~SignalsBlocked() {
 CancelOnSignal::CancelOnSignal(rill_session* session) { g_session.store(session); }
 
 CancelOnSignal::~CancelOnSignal() { g_session.store(nullptr); }
+
+HoldSignals::HoldSignals() { g_held.store(1); }
+
+HoldSignals::~HoldSignals() { g_held.store(0); }
 
 }  // namespace rill::cli

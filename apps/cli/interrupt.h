@@ -33,4 +33,14 @@ class CancelOnSignal {
   CancelOnSignal& operator=(const CancelOnSignal&) = delete;
 };
 
+/// While it lives, a first signal only sets interrupt_exit_code(), so that the command can end its
+/// work and leave no half-written file behind.
+class HoldSignals {
+ public:
+  HoldSignals();
+  ~HoldSignals();
+  HoldSignals(const HoldSignals&) = delete;
+  HoldSignals& operator=(const HoldSignals&) = delete;
+};
+
 }  // namespace rill::cli

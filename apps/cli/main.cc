@@ -47,10 +47,14 @@ int run_command_line(std::vector<std::string> arguments) {
   app.footer("rill COMMAND --help shows a command's flags and an example.");
   int exit_code = kExitOk;
   add_transcribe_command(app, exit_code);
+  add_speak_command(app, exit_code);
+  add_talk_command(app, exit_code);
   add_run_command(app, exit_code);
   add_inspect_command(app, exit_code);
   add_verify_command(app, exit_code);
   add_bench_command(app, exit_code);
+  add_convert_command(app, exit_code);
+  add_quantize_command(app, exit_code);
   add_demo_command(app, exit_code);
 
   const std::string first_argument = arguments.empty() ? "" : arguments.front();

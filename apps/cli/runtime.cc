@@ -59,6 +59,7 @@ int open_model(const ModelOptions& options, Runtime& runtime) {
   model_options.struct_size = sizeof(model_options);
   model_options.options = model_pairs.data();
   model_options.num_options = model_pairs.size();
+  model_options.for_speech = options.for_speech ? 1 : 0;
 
   ErrorSlot error;
   rill_status status = options.model.empty()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rill_stream: speech while it is made.
+#include "audio/wav_writer.h"
 #include "base/str_cat.h"
 #include "model/detokenizer/detokenizer.h"
 #include "objects.h"
@@ -88,6 +89,24 @@ rill_status rill_stream_start(rill_session* session, const rill_request* request
   return RILL_OK;
 }
 
+rill_status rill_stream_start_with_audio(rill_session* session, const rill_request* request,
+                                         const void* data, size_t size, rill_stream** stream,
+                                         rill_error** error) {
+  if (data == nullptr && size > 0)
+    return fail(ErrorCode::kInvalidArgument, "start stream: data is NULL", error);
+  auto samples = tasks::AudioInput::from_file_bytes({static_cast<const std::byte*>(data), size})
+                     .read_mono_16k();
+  if (!samples) return fail(std::move(samples).error(), error);
+  const rill_status started = rill_stream_start(session, request, stream, error);
+  if (started != RILL_OK) return started;
+  const rill_status pushed = push(*stream, *samples, 1, tasks::kModelSampleRateHz, error);
+  if (pushed != RILL_OK) {
+    rill_stream_destroy(*stream);
+    *stream = nullptr;
+  }
+  return pushed;
+}
+
 void rill_stream_destroy(rill_stream* stream) {
   if (stream == nullptr) return;
   free_session(*stream->session);
@@ -134,6 +153,10 @@ rill_status rill_stream_finish(rill_stream* stream, rill_result** result, rill_e
   }
   *result = make_result(stream->speech.result(), *stream->session->model).release();
   return RILL_OK;
+}
+
+void rill_samples_to_s16(const float* samples, size_t count, int16_t* out) {
+  for (size_t i = 0; i < count; ++i) out[i] = audio::to_int16(samples[i]);
 }
 
 }  // extern "C"

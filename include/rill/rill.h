@@ -222,6 +222,9 @@ typedef struct rill_event {
 
 RILL_API rill_status rill_stream_start(rill_session* session, const rill_request* request, rill_stream** stream,
                                        rill_error** error);
+/* The same for S2S with the whole question at once: the bytes of an audio file. */
+RILL_API rill_status rill_stream_start_with_audio(rill_session* session, const rill_request* request, const void* data,
+                                                  size_t size, rill_stream** stream, rill_error** error);
 RILL_API void rill_stream_destroy(rill_stream* stream);
 /* Adds a piece of the question; all pieces have one format. Errors: INVALID_ARGUMENT (after the first event, another
  * format), CONTEXT_FULL as soon as the question is too long. */
@@ -233,6 +236,9 @@ RILL_API rill_status rill_stream_push_audio_s16(rill_stream* stream, const int16
 RILL_API rill_status rill_stream_next_event(rill_stream* stream, rill_event* event, rill_error** error);
 /* What the events so far add up to; a stream that is not over gives a result with stop reason "cancelled". */
 RILL_API rill_status rill_stream_finish(rill_stream* stream, rill_result** result, rill_error** error);
+
+/* The 16-bit form of samples: clamped to [-1, 1], times 32767, rounded. out has room for `count`. */
+RILL_API void rill_samples_to_s16(const float* samples, size_t count, int16_t* out);
 
 /* ---- Result ------------------------------------------------------------------------------------------------------- */
 
@@ -340,6 +346,49 @@ typedef struct rill_bench_options {
  * INVALID_ARGUMENT; INTERNAL if the kernels do not give the scalar tier's result. */
 RILL_API rill_status rill_bench(rill_engine* engine, const rill_bench_options* options, rill_string** json,
                                 rill_error** error);
+
+/* ---- Convert ------------------------------------------------------------------------------------------------------ */
+
+/* Told the part done, 0 to 1, on the calling thread; returns 0 to stop (the call then returns CANCELLED) and 1 to go on. */
+typedef int32_t (*rill_convert_progress_fn)(void* user, double done);
+
+typedef struct rill_convert_options {
+  size_t struct_size;
+  const char* input;           /* directory with config.json, safetensors and tokenizer: text or liquid-audio model */
+  const char* output;          /* text: the GGUF file; speech: the directory of the package's four files, made if need be */
+  const char* type;            /* "F32", "F16", "BF16"; NULL: the type of the checkpoint's matrices */
+  const char* name;            /* general.name, and the base of a package's file names; NULL: the input's name */
+  const char* language;        /* speech: "en" or "ja"; NULL: "en" */
+  const char* tokenizer;       /* directory with the tokenizer's files; NULL: the input */
+  const char* source_repo;     /* recorded in the file as rill.source.repo; NULL: nothing */
+  const char* source_revision; /* likewise */
+  int32_t lean;                /* 1, speech: leave out tensors that no engine reads */
+  int32_t overwrite;           /* 1: replace files that exist */
+  rill_convert_progress_fn progress; /* may be NULL */
+  void* progress_user;
+} rill_convert_options;
+
+/* Writes a checkpoint as GGUF; the report says what each tensor became. Files appear when they are complete.
+ * Errors: INVALID_ARGUMENT (options, an output that exists, values too large for the type), NOT_FOUND, INVALID_FORMAT,
+ * UNSUPPORTED (another kind of model, an unknown tensor or setting), IO, OUT_OF_MEMORY, CANCELLED. */
+RILL_API rill_status rill_convert(rill_engine* engine, const rill_convert_options* options, rill_string** report,
+                                  rill_error** error);
+
+typedef struct rill_quantize_options {
+  size_t struct_size;
+  const char* input;        /* a GGUF file, or a directory with a speech package */
+  const char* output;       /* the file; for a package the directory, made if need be */
+  const char* type;         /* F32, F16, BF16, Q8_0, Q6_K, Q5_K_M, Q4_K_M, Q4_0 */
+  int32_t allow_requantize; /* 1: also from tensors that are quantized already */
+  int32_t overwrite;        /* 1: replace files that exist */
+  rill_convert_progress_fn progress; /* may be NULL */
+  void* progress_user;
+} rill_quantize_options;
+
+/* Writes a GGUF file again with other types; metadata is kept. The report says what stays F32 or gets another type, and
+ * why. Errors: those of rill_convert; INVALID_ARGUMENT names a tensor that is quantized already. */
+RILL_API rill_status rill_quantize(rill_engine* engine, const rill_quantize_options* options, rill_string** report,
+                                   rill_error** error);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "speech_output.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "exit_codes.h"
+
+namespace rill::cli {
+namespace {
+
+constexpr uint32_t kSampleRateHz = 24000;
+constexpr uint32_t kHeaderBytes = 44;
+// What streams write as the size that nobody knows yet; readers take it as "to the end".
+constexpr uint32_t kUnknownSize = 0xFFFFFFFF;
+
+void put32(uint32_t value, unsigned char* out) {
+  for (int i = 0; i < 4; ++i) out[i] = static_cast<unsigned char>(value >> (8 * i) & 0xFF);
+}
+
+}  // namespace
+
+SpeechOutput::~SpeechOutput() {
+  if (owned_ && file_ != nullptr) std::fclose(file_);
+}
+
+int SpeechOutput::fail() const { return report(kExitFailed, path_ + ": " + std::strerror(errno)); }
+
+bool SpeechOutput::write_header(uint32_t data_bytes) {
+  std::array<unsigned char, kHeaderBytes> header{};
+  std::memcpy(header.data(), "RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0", 24);
+  put32(data_bytes == kUnknownSize ? kUnknownSize : data_bytes + kHeaderBytes - 8,
+        header.data() + 4);
+  put32(kSampleRateHz, header.data() + 24);
+  put32(kSampleRateHz * 2, header.data() + 28);
+  header[32] = 2;   // bytes per frame
+  header[34] = 16;  // bits per sample
+  std::memcpy(header.data() + 36, "data", 4);
+  put32(data_bytes, header.data() + 40);
+  return std::fwrite(header.data(), 1, header.size(), file_) == header.size();
+}
+
+int SpeechOutput::open(const std::string& path) {
+  path_ = path == "-" ? "standard output" : path;
+  owned_ = path != "-";
+  file_ = owned_ ? std::fopen(path.c_str(), "wb") : stdout;
+  if (file_ == nullptr || !write_header(kUnknownSize)) return fail();
+  return kExitOk;
+}
+
+int SpeechOutput::write(const float* samples, size_t count) {
+  std::vector<int16_t> words(count);
+  rill_samples_to_s16(samples, count, words.data());
+  std::vector<unsigned char> bytes(2 * count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto word = static_cast<uint16_t>(words[i]);
+    bytes[2 * i] = static_cast<unsigned char>(word & 0xFF);
+    bytes[2 * i + 1] = static_cast<unsigned char>(word >> 8);
+  }
+  num_samples_ += count;
+  // Each event is heard as soon as it is made.
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size();
+  return written && std::fflush(file_) == 0 ? kExitOk : fail();
+}
+
+int SpeechOutput::finish() {
+  if (!owned_) return kExitOk;
+  const uint64_t data_bytes = 2 * num_samples_;
+  if (data_bytes < kUnknownSize - kHeaderBytes) {
+    if (std::fseek(file_, 0, SEEK_SET) != 0 || !write_header(static_cast<uint32_t>(data_bytes)))
+      return fail();
+  }
+  FILE* file = file_;
+  file_ = nullptr;
+  return std::fclose(file) == 0 ? kExitOk : fail();
+}
+
+}  // namespace rill::cli
