@@ -176,54 +176,78 @@ Status make_directory(const std::string& path) {
                cat("convert: output: ", printable(path, 4096), ": ", failed.message())};
 }
 
+/// A liquid-audio checkpoint: the model, and the detokenizer in its own folder.
+struct AudioCheckpoint {
+  AudioConfig config;
+  Config backbone;
+  SafetensorsCheckpoint tensors;
+  std::string detokenizer_directory;
+  Config detokenizer;
+  SafetensorsCheckpoint detokenizer_tensors;
+};
+
+Result<AudioCheckpoint> open_audio(const std::string& directory, const Json& json,
+                                   const std::string& config_path) {
+  using model::lfm2::Role;
+  const std::string folder = directory + "/audio_detokenizer";
+  const std::string folder_config = folder + "/config.json";
+  RILL_ASSIGN_OR_RETURN(AudioConfig config, read_audio_config(json, config_path));
+  RILL_ASSIGN_OR_RETURN(auto tensors, SafetensorsCheckpoint::open(directory));
+  RILL_ASSIGN_OR_RETURN(Config backbone, read_stack_config(*json.find("lfm"), config_path + ": lfm",
+                                                           tensors, "lfm.", Role::kGenerator));
+  RILL_ASSIGN_OR_RETURN(const Json detokenizer_json, model::lfm2::read_json_file(folder_config));
+  RILL_ASSIGN_OR_RETURN(auto detokenizer_tensors, SafetensorsCheckpoint::open(folder));
+  RILL_ASSIGN_OR_RETURN(Config detokenizer,
+                        read_stack_config(detokenizer_json, folder_config, detokenizer_tensors,
+                                          "lfm.", Role::kDetokenizer));
+  return AudioCheckpoint{config, std::move(backbone),    std::move(tensors),
+                         folder, std::move(detokenizer), std::move(detokenizer_tensors)};
+}
+
+Result<OutputFile> backbone_file(Job& job, const AudioCheckpoint& in, FileType type,
+                                 SourceTensors& source) {
+  RILL_ASSIGN_OR_RETURN(OutputFile file, language_file(job, in.backbone, "lfm.", type, source));
+  file.path = package_file(job, "", type).path;
+  add_language(job, file.metadata);
+  return file;
+}
+
+Result<OutputFile> encoder_file(const Job& job, const AudioCheckpoint& in, FileType type,
+                                Extent extent, SourceTensors& source) {
+  OutputFile file = package_file(job, "mmproj-", type);
+  add_encoder_keys(in.config, in.backbone, file.metadata);
+  add_general_keys(job.options, job.name, "mmproj", type, file.metadata);
+  RILL_RETURN_IF_ERROR(
+      add_encoder_tensors(in.config, in.backbone, base_dtype(type), extent, source, file.tensors));
+  return file;
+}
+
 Result<Report> convert_audio(Job& job, const Json& json, const std::string& config_path,
                              ThreadPool& pool) {
-  const std::string& input = job.options.input;
-  const std::string detokenizer_dir = input + "/audio_detokenizer";
-  const std::string detokenizer_path = detokenizer_dir + "/config.json";
-  RILL_ASSIGN_OR_RETURN(const AudioConfig audio, read_audio_config(json, config_path));
-  RILL_ASSIGN_OR_RETURN(const auto checkpoint, SafetensorsCheckpoint::open(input));
-  RILL_ASSIGN_OR_RETURN(const Json detokenizer_json, model::lfm2::read_json_file(detokenizer_path));
-  RILL_ASSIGN_OR_RETURN(const auto detokenizer_checkpoint,
-                        SafetensorsCheckpoint::open(detokenizer_dir));
-  RILL_ASSIGN_OR_RETURN(const Config backbone,
-                        read_stack_config(*json.find("lfm"), config_path + ": lfm", checkpoint,
-                                          "lfm.", model::lfm2::Role::kGenerator));
-  RILL_ASSIGN_OR_RETURN(
-      const Config detokenizer,
-      read_stack_config(detokenizer_json, detokenizer_path, detokenizer_checkpoint, "lfm.",
-                        model::lfm2::Role::kDetokenizer));
+  const ConvertOptions& options = job.options;
+  RILL_ASSIGN_OR_RETURN(const AudioCheckpoint in, open_audio(options.input, json, config_path));
   const FileType type =
-      job.options.type.value_or(stored_type(checkpoint.tensors(), "lfm.embed_tokens.weight"));
-  const DType matrix = base_dtype(type);
-  const Extent extent = job.options.lean ? Extent::kLean : Extent::kAll;
-  SourceTensors source(checkpoint.tensors(), input);
-  SourceTensors detokenizer_source(detokenizer_checkpoint.tensors(), detokenizer_dir);
+      options.type.value_or(stored_type(in.tensors.tensors(), "lfm.embed_tokens.weight"));
+  const Extent extent = options.lean ? Extent::kLean : Extent::kAll;
+  SourceTensors source(in.tensors.tensors(), options.input);
+  SourceTensors detokenizer(in.detokenizer_tensors.tensors(), in.detokenizer_directory);
 
-  RILL_ASSIGN_OR_RETURN(OutputFile language, language_file(job, backbone, "lfm.", type, source));
-  language.path = package_file(job, "", type).path;
-  add_language(job, language.metadata);
-
-  OutputFile encoder = package_file(job, "mmproj-", type);
-  add_encoder_keys(audio, backbone, encoder.metadata);
-  add_general_keys(job.options, job.name, "mmproj", type, encoder.metadata);
-  RILL_RETURN_IF_ERROR(
-      add_encoder_tensors(audio, backbone, matrix, extent, source, encoder.tensors));
-
+  RILL_ASSIGN_OR_RETURN(OutputFile backbone, backbone_file(job, in, type, source));
+  job.files.push_back(std::move(backbone));
+  RILL_ASSIGN_OR_RETURN(OutputFile encoder, encoder_file(job, in, type, extent, source));
+  job.files.push_back(std::move(encoder));
   OutputFile vocoder = package_file(job, "vocoder-", type);
-  add_vocoder_keys(audio, vocoder.metadata);
-  RILL_RETURN_IF_ERROR(add_vocoder_tensors(audio, backbone, matrix, extent, source,
-                                           detokenizer_source, vocoder.tensors));
+  add_vocoder_keys(in.config, vocoder.metadata);
+  RILL_RETURN_IF_ERROR(add_vocoder_tensors(in.config, in.backbone, base_dtype(type), extent, source,
+                                           detokenizer, vocoder.tensors));
+  job.files.push_back(std::move(vocoder));
+  RILL_ASSIGN_OR_RETURN(OutputFile stack, detokenizer_file(job, in.detokenizer, type, detokenizer));
+  job.files.push_back(std::move(stack));
 
-  RILL_ASSIGN_OR_RETURN(OutputFile stack,
-                        detokenizer_file(job, detokenizer, type, detokenizer_source));
   RILL_RETURN_IF_ERROR(source.refuse_unused([&](std::string_view name) {
-    return is_training_tensor(name) || (job.options.lean && name.starts_with("audio_embedding."));
+    return is_training_tensor(name) || (options.lean && name.starts_with("audio_embedding."));
   }));
-  RILL_RETURN_IF_ERROR(make_directory(job.options.output));
-  for (OutputFile* file : {&language, &encoder, &vocoder, &stack}) {
-    job.files.push_back(std::move(*file));
-  }
+  RILL_RETURN_IF_ERROR(make_directory(options.output));
   return finish(job, pool);
 }
 

@@ -134,7 +134,7 @@ Status add_subsampling(const PartWriter& out, const AudioConfig& config) {
     const std::string name = cat("conv.", index, ".");
     const std::string to = cat("a.conv1d.", index, ".");
     RILL_RETURN_IF_ERROR(out.wide(to + "weight", cat(from, name, "weight"), shape, kConvNote));
-    RILL_RETURN_IF_ERROR(out.wide(to + "bias", cat(from, name, "bias"), {C, 1, 1}, kVectorNote));
+    RILL_RETURN_IF_ERROR(out.wide(to + "bias", cat(from, name, "bias"), {C, 1, 1}, kConvNote));
   }
   const size_t inputs = C * (config.num_mel_bins / 8);
   RILL_RETURN_IF_ERROR(

@@ -25,7 +25,7 @@ Status add_stack_tensors(const model::lfm2::Config& config, const std::string& p
                          SourceTensors& source, std::vector<OutputTensor>& tensors);
 
 /// The reasons why a tensor stays F32, as reports give them.
-inline constexpr char kVectorNote[] = "one row (norm or bias): its size does not matter";
+inline constexpr char kVectorNote[] = "norms, biases: small, and precision counts";
 inline constexpr char kConvNote[] = "convolution kernel: computed in F32";
 inline constexpr char kRouterNote[] = "router: rounding it would change which experts are chosen";
 

@@ -23,7 +23,7 @@ constexpr KeptTensor kKept[] = {
     {".conv_dw.", kConvNote},
     {".pos_bias_", "attention bias: small, added in F32"},
     {"a.position_embd.", "embedding of generated codes: its rows are summed in F32"},
-    {"_norm.", "norm: its size does not matter"},
+    {"_norm.", kVectorNote},
 };
 
 std::optional<std::string> kept_note(std::string_view name, const Shape& shape,
@@ -69,11 +69,11 @@ TypeChoice wanted_type(FileType type, std::string_view name, const FileFacts& fa
                     name.find(".ffn_down_exps.") != std::string_view::npos;
   const auto layer = layer_of(name);
   if (down && layer && facts.num_layers > 0 && gets_more_bits(*layer, facts.num_layers)) {
-    return {DType::kQ6_K, "sensitive layer of the mix"};
+    return {DType::kQ6_K, "layer to which the mix gives more bits"};
   }
   if (name.ends_with(".attn_v.weight") && layer && facts.num_layers > 0 &&
       gets_more_bits(attention_index, facts.num_attention_layers)) {
-    return {DType::kQ6_K, "sensitive layer of the mix"};
+    return {DType::kQ6_K, "layer to which the mix gives more bits"};
   }
   return {base, ""};
 }

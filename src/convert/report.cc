@@ -9,8 +9,11 @@
 namespace rill::convert {
 namespace {
 
-/// "blk.12.ffn_up.weight" as "blk.*.ffn_up.weight": numbers between dots become stars.
-std::string pattern_of(const std::string& name) {
+/// "blk.12.ffn_up.weight" as "blk.*.ffn_up.weight": numbers between dots become stars. Norms and
+/// biases share one line.
+std::string pattern_of(const TensorRow& row) {
+  if (row.shape.rows() == 1) return "(tensors of one row)";
+  const std::string& name = row.name;
   std::string out;
   size_t begin = 0;
   while (begin <= name.size()) {
@@ -34,7 +37,7 @@ struct Group {
 std::vector<Group> group_rows(const std::vector<TensorRow>& rows) {
   std::vector<Group> groups;
   for (const TensorRow& row : rows) {
-    const std::string pattern = pattern_of(row.name);
+    const std::string pattern = pattern_of(row);
     const auto same = [&](const Group& group) {
       return group.pattern == pattern && group.first->from == row.from &&
              group.first->to == row.to && group.first->note == row.note;
