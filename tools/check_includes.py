@@ -45,7 +45,8 @@ SEES = {
     "tasks": TASKS | ALL_MODELS,
     "inspect": TASKS | ALL_MODELS | {"kernels"},
     "verify": TASKS | ALL_MODELS | {"tasks"},
-    "bindings": TASKS | {"convert", "tasks", "inspect", "verify", "kernels", "rill"},
+    "benchmark": TASKS | ALL_MODELS | {"tasks", "kernels"},
+    "bindings": TASKS | ALL_MODELS | {"convert", "tasks", "inspect", "verify", "benchmark", "kernels", "rill"},
     "apps": {"rill"},
 }
 
