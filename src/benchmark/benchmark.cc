@@ -188,7 +188,7 @@ std::vector<float> make_noise(size_t samples) {
 Result<Json> measure_encode(ops::Context& context, const Model& package,
                             const BenchmarkOptions& options) {
   const auto samples = make_noise(static_cast<size_t>(options.audio_seconds * 16000.0));
-  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples));
+  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples, package.log_mel_config()));
   RILL_ASSIGN_OR_RETURN(Tensor rows, Tensor::create(model::conformer::num_steps(mel.rows()),
                                                     package.backbone().config().hidden_size));
   const auto encode = [&]() -> Result<double> {
@@ -198,7 +198,7 @@ Result<Json> measure_encode(ops::Context& context, const Model& package,
   };
   const auto features = [&]() -> Result<double> {
     const auto start = Clock::now();
-    RILL_RETURN_IF_ERROR(audio::log_mel(samples));
+    RILL_RETURN_IF_ERROR(audio::log_mel(samples, package.log_mel_config()));
     return seconds_since(start);
   };
   RILL_ASSIGN_OR_RETURN(auto encode_s, repeated(options.repeat, encode));

@@ -32,8 +32,7 @@ Status check_language(const Model& model, const std::string& language) {
 }
 
 /// The pieces that go through the encoder one by one. Source: spec: audio, sections 17 and 18.1.
-Result<std::vector<SampleRange>> plan_chunks(size_t num_samples,
-                                              const AsrOptions& options,
+Result<std::vector<SampleRange>> plan_chunks(size_t num_samples, const AsrOptions& options,
                                              double limit_s) {
   const SampleRange whole{0, static_cast<int64_t>(num_samples)};
   if (options.audio_chunk_mode == AudioChunkMode::kNone) {
@@ -58,7 +57,7 @@ bool is_silent(std::span<const float> samples) {
 /// A sequence that holds the transcription prompt of one chunk.
 Result<session::Sequence> prefill(const Model& model, ops::Context& context,
                                   std::span<const float> samples, const AsrRun& run) {
-  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples));
+  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples, model.log_mel_config()));
   const size_t steps = model::conformer::num_steps(mel.rows());
   RILL_ASSIGN_OR_RETURN(Tensor speech,
                         Tensor::create(steps, model.backbone().config().hidden_size));
@@ -126,7 +125,8 @@ void warn_truncated(const AsrRun& run, const TranscriptSegment& segment, size_t 
 }
 
 std::span<const float> samples_of(std::span<const float> samples, const SampleRange& chunk) {
-  return samples.subspan(static_cast<size_t>(chunk.begin), static_cast<size_t>(chunk.end - chunk.begin));
+  return samples.subspan(static_cast<size_t>(chunk.begin),
+                         static_cast<size_t>(chunk.end - chunk.begin));
 }
 
 bool cancelled(const AsrRun& run) { return run.cancel != nullptr && run.cancel->load(); }
@@ -137,11 +137,9 @@ Status transcribe_chunks(const Model& model, ops::Context& context, std::span<co
                          const std::vector<SampleRange>& chunks, const AsrOptions& options,
                          const AsrRun& run, Transcript& transcript) {
   for (const SampleRange& chunk : chunks) {
-    auto outcome =
-        cancelled(run)
-            ? Error{ErrorCode::kCancelled, "transcribe: cancelled"}
-            : transcribe_chunk(model, context,
-                               samples_of(samples, chunk), options, run);
+    auto outcome = cancelled(run)
+                       ? Error{ErrorCode::kCancelled, "transcribe: cancelled"}
+                       : transcribe_chunk(model, context, samples_of(samples, chunk), options, run);
     const bool was_cancelled = outcome ? outcome->stop_reason == session::StopReason::kCancelled
                                        : outcome.error().code == ErrorCode::kCancelled;
     if (was_cancelled) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/conversation.h"
 
+#include "audio/log_mel.h"
 #include "base/str_cat.h"
 #include "tasks/asr.h"
 #include "tasks/audio_input.h"
@@ -82,7 +83,7 @@ Result<std::vector<int32_t>> conversation_prompt(const model::lfm2_audio::Model&
   std::vector<model::lfm2_audio::ChatTurn> turns;
   for (const ConversationTurn& turn : history) {
     model::lfm2_audio::ChatTurn chat;
-    chat.num_audio_steps = model::lfm2_audio::audio_steps(turn.question.size());
+    chat.num_audio_steps = audio::audio_steps(turn.question.size());
     for (const ReplyStep& step : turn.reply) {
       chat.reply.push_back(step.is_frame() ? model::lfm2_audio::kFrameStep : step.token);
     }

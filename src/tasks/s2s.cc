@@ -135,7 +135,7 @@ Status S2sStream::push_mono(std::span<const float> samples) {
 
 Result<Tensor> S2sStream::encode_question(ops::Context& context,
                                           std::span<const float> samples) const {
-  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples));
+  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples, model_->log_mel_config()));
   RILL_ASSIGN_OR_RETURN(Tensor rows, Tensor::create(model::conformer::num_steps(mel.rows()),
                                                     model_->backbone().config().hidden_size));
   RILL_RETURN_IF_ERROR(model_->embed_speech(context, mel.mat(), rows.mat()));

@@ -67,7 +67,7 @@ Result<AsrOutcome> run_asr(Run& run, const Model& model, const std::string& clip
                            std::span<const int32_t> expected) {
   AsrOutcome out;
   RILL_ASSIGN_OR_RETURN(const auto samples, read_clip(run, clip));
-  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples));
+  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples, model.log_mel_config()));
   RILL_ASSIGN_OR_RETURN(const Tensor speech, embed_clip(run, model, mel, nullptr));
   RILL_ASSIGN_OR_RETURN(const auto ids,
                         model::lfm2_audio::asr_prompt(model.tokenizer(), language, speech.rows()));

@@ -136,8 +136,11 @@ Result<Encoder> Encoder::load(const WeightReader& reader, const Config& config) 
 }
 
 Status Encoder::encode(ops::Context& context, ConstMat mel, Mat out, const Trace* trace) const {
-  RILL_CHECK(mel.cols == config_.num_mel_bins && out.cols == config_.hidden_size,
-             "encode: wrong width");
+  if (mel.cols != config_.num_mel_bins) {
+    return Error{ErrorCode::kInvalidArgument, cat("encode speech: got features of ", mel.cols,
+                                                  " mel bins, expected ", config_.num_mel_bins)};
+  }
+  RILL_CHECK(out.cols == config_.hidden_size, "encode: wrong width");
   RILL_CHECK(out.rows == num_steps(mel.rows), "encode: out needs num_steps(F) rows");
   if (out.rows == 0) return {};
   RILL_RETURN_IF_ERROR(subsample(context, weights_.subsampling, mel, out, trace));

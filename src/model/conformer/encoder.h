@@ -24,7 +24,8 @@ class Encoder {
   /// Encodes a whole clip: the attention sees all of it.
   /// Shapes: mel [F, M] -> out [num_steps(F), D]. No frames give no rows.
   /// Stages: conv.0 .. conv.6 (rows time * frequency), pre_encode, pos_emb,
-  /// layer.K.{ff1,attn,conv}, layer.K, encoder. Errors: kOutOfMemory (scratch, linear in F).
+  /// layer.K.{ff1,attn,conv}, layer.K, encoder.
+  /// Errors: kInvalidArgument (features of another M), kOutOfMemory (scratch, linear in F).
   /// Source: liquid-audio conformer/encoder.py, ConformerEncoder, and modules.py, ConformerLayer.
   Status encode(ops::Context& context, ConstMat mel, Mat out, const Trace* trace = nullptr) const;
 

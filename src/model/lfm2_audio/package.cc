@@ -162,6 +162,11 @@ Status Model::bind_listening(const LoadOptions& options, ThreadPool& pool) {
                      config.projection_size, ", expected ", width, ", the width of ",
                      backbone_file_.name())};
   }
+  auto front_end = audio::LogMel::create({.n_mels = config.num_mel_bins});
+  if (!front_end) {
+    return std::move(front_end).error().with_context(
+        cat("load mmproj: ", mmproj_file_.name(), ": clip.audio.num_mel_bins"));
+  }
   const WeightReader reader(mmproj_file_, options.repack, pool);
   RILL_ASSIGN_OR_RETURN(encoder_, conformer::Encoder::load(reader, config));
   RILL_ASSIGN_OR_RETURN(adapter_, conformer::Adapter::load(reader, config));
@@ -183,12 +188,6 @@ Status Model::embed_speech(ops::Context& context, ConstMat mel, Mat out, const T
   const Mat encoded = {values.data(), out.rows, width, width};
   RILL_RETURN_IF_ERROR(encoder_->encode(context, mel, encoded, trace));
   return adapter_->apply(context, encoded, out, trace);
-}
-
-size_t audio_steps(size_t num_samples) {
-  // One mel frame per 10 ms and one more, as the centred spectrogram has it.
-  constexpr size_t kHopSamples = 160;
-  return conformer::num_steps(num_samples / kHopSamples + 1);
 }
 
 }  // namespace rill::model::lfm2_audio

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "audio/log_mel.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "format/gguf.h"
@@ -68,6 +69,10 @@ class Model {
   /// general.name of the backbone file; "" if it has none.
   [[nodiscard]] const std::string& name() const { return name_; }
 
+  /// Settings of the features that the encoder takes: audio::log_mel(samples, log_mel_config()).
+  [[nodiscard]] audio::LogMelConfig log_mel_config() const {
+    return {.n_mels = encoder_->config().num_mel_bins};
+  }
   /// Log-mel frames to the rows that stand for them in a prompt: encoder, then adapter.
   /// Shapes: mel [F, M] -> out [num_steps(F), D]. Errors: kOutOfMemory.
   Status embed_speech(ops::Context& context, ConstMat mel, Mat out,
@@ -97,8 +102,5 @@ class Model {
   Language language_ = Language::kEnglish;
   std::string name_;
 };
-
-/// Audio steps of a clip of `num_samples` at 16 kHz: an encoder step per started 80 ms.
-[[nodiscard]] size_t audio_steps(size_t num_samples);
 
 }  // namespace rill::model::lfm2_audio

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "kernels/kernel_table.h"
 #include "model/lfm2_audio/package.h"
 #include "support/test_data.h"
 
@@ -285,13 +286,19 @@ TEST(SpeakingModel, RefusesAWindowThatVanishes) {
   expect_refused(package, ErrorCode::kInvalidFormat, "istft.window");
 }
 
-TEST(AudioSteps, OnePerStarted80Milliseconds) {
-  EXPECT_EQ(audio_steps(0), 1u);
-  EXPECT_EQ(audio_steps(160), 1u);
-  EXPECT_EQ(audio_steps(1279), 1u);
-  EXPECT_EQ(audio_steps(1280), 2u);
-  EXPECT_EQ(audio_steps(16000), 13u);
-  EXPECT_EQ(audio_steps(480000), 376u);
+TEST(AudioModel, RefusesFeaturesOfAnotherWidth) {
+  const TinyPackage package;
+  const auto model = package.load();
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_EQ((*model)->log_mel_config().n_mels, 128u);
+  auto pool = ThreadPool::create(1);
+  Arena arena;
+  ops::Context context = {&kernels::kernel_table(IsaTier::kScalar), pool->get(), &arena};
+  const auto mel = Tensor::create(9, 64);
+  auto out = Tensor::create(2, 256);
+  const Status status = (*model)->embed_speech(context, mel->mat(), out->mat());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "encode speech: got features of 64 mel bins, expected 128");
 }
 
 }  // namespace
