@@ -34,7 +34,9 @@ struct PackageRef {
 
 /// The packages to run: those under packages/, or the one that the caller names.
 Result<std::vector<PackageRef>> list_packages(const Run& run);
-Result<std::unique_ptr<model::lfm2_audio::Model>> load_package(Run& run, const PackageRef& package);
+Result<std::unique_ptr<model::lfm2_audio::Model>> load_package(
+    Run& run, const PackageRef& package,
+    model::lfm2_audio::Use use = model::lfm2_audio::Use::kListen);
 /// True if the package's matrices are plain floats, so that the reference's float32 values hold.
 [[nodiscard]] bool has_float_weights(const model::lfm2_audio::Model& model);
 

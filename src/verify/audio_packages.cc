@@ -50,9 +50,10 @@ Result<std::vector<PackageRef>> list_packages(const Run& run) {
   return out;
 }
 
-Result<std::unique_ptr<model::lfm2_audio::Model>> load_package(Run& run,
-                                                               const PackageRef& package) {
+Result<std::unique_ptr<model::lfm2_audio::Model>> load_package(Run& run, const PackageRef& package,
+                                                               model::lfm2_audio::Use use) {
   model::lfm2_audio::LoadOptions options;
+  options.use = use;
   if (!package.backbone.empty()) options.files.model_gguf = package.backbone;
   return model::lfm2_audio::Model::load(package.directory, options, *run.context.pool);
 }

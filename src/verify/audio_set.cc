@@ -5,6 +5,7 @@
 #include "base/str_cat.h"
 #include "verify/audio_frontend.h"
 #include "verify/audio_model.h"
+#include "verify/audio_speech.h"
 #include "verify/set_files.h"
 #include "verify/verify.h"
 
@@ -33,6 +34,15 @@ constexpr KnownSubject kKnown[] = {
     {"backbone_layers", verify_backbone_layers},
     {"asr", verify_asr},
     {"packages", verify_packages},
+    {"schedules", verify_schedules},
+    {"sampling", verify_sampling},
+    {"detokenizer", verify_detokenizer},
+    {"tts", verify_tts},
+    {"s2s", verify_s2s},
+    {"conversation", verify_conversation},
+    {"text_chunks", verify_text_chunks},
+    {"vad", verify_vad},
+    {"vad_chunks", verify_vad_chunks},
 };
 
 }  // namespace

@@ -28,10 +28,11 @@ void report_failure(Status status, Report& report);
 
 /// Runs `fn` on every package, with its label; a package that does not load is a failed stage.
 template <typename Fn>
-Status for_each_package(Run& run, Report& report, const Fn& fn) {
+Status for_each_package(Run& run, Report& report, const Fn& fn,
+                        model::lfm2_audio::Use use = model::lfm2_audio::Use::kListen) {
   RILL_ASSIGN_OR_RETURN(const auto packages, list_packages(run));
   for (const PackageRef& package : packages) {
-    auto model = load_package(run, package);
+    auto model = load_package(run, package, use);
     if (!model) {
       report.failed(package.label, std::move(model).error().message);
       continue;
