@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rill demo: transcribes the sample clips and shows each transcript beside the true words.
+// rill demo: transcribes the sample clips and shows each transcript beside the true words, then
+// speaks and answers.
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "demo_speech.h"
 #include "exit_codes.h"
 #include "interrupt.h"
 #include "output.h"
@@ -103,7 +105,8 @@ std::string format_totals(const Totals& totals) {
   return text.data();
 }
 
-int demo(const DemoOptions& options) {
+int demo(DemoOptions& options) {
+  options.model.for_speech = true;
   std::vector<Clip> clips;
   RequestHandle request;
   Runtime runtime;
@@ -119,6 +122,7 @@ int demo(const DemoOptions& options) {
     exit_code = transcribe_clip(runtime, request.get(), options.assets, clip, totals);
   }
   if (exit_code == kExitOk) exit_code = write_stdout(format_totals(totals));
+  if (exit_code == kExitOk) exit_code = demo_speech(options.model, runtime, options.assets);
   if (exit_code != kExitOk) return exit_code;
   // The embedded model has one right answer for each clip; another model may hear something else.
   const bool as_expected = !options.model.model.empty() || totals.as_reference == totals.clips;
@@ -130,7 +134,7 @@ int demo(const DemoOptions& options) {
 void add_demo_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DemoOptions>();
   CLI::App* command =
-      app.add_subcommand("demo", "Transcribe the sample clips beside their true words");
+      app.add_subcommand("demo", "Transcribe sample clips, speak, and answer questions");
   with_env(
       command->add_option("--assets", options->assets, "Folder with the clips and expected.json")
           ->capture_default_str());

@@ -5,11 +5,12 @@
 
 #include "commands.h"
 #include "exit_codes.h"
-#include "interrupt.h"
 #include "output.h"
 #include "recognizer.h"
 #include "request_sequence.h"
 #include "run_options.h"
+#include "run_speech.h"
+#include "speech_request.h"
 
 namespace rill::cli {
 namespace {
@@ -32,6 +33,53 @@ std::string path_with_id(const std::string& path, const std::string& id) {
       .string();
 }
 
+/// A request with what the C API takes when it runs, and where its results go.
+struct Job {
+  std::string id;  ///< "" for the request of the flags
+  std::string audio;
+  std::string out;
+  std::string text_out;
+  RequestHandle request;
+};
+
+int make_job(const RunOptions& options, const SequenceRequest& item, Job& job) {
+  std::vector<KeyValue> pairs = collect_run_request_options(options);
+  pairs.insert(pairs.end(), item.options.begin(), item.options.end());
+  job.audio = item.audio;
+  job.out = options.out;
+  job.text_out = options.text_out;
+  if (!item.id.empty()) {
+    job.id = safe_id(item.id);
+    if (!job.out.empty()) job.out = path_with_id(job.out, job.id);
+    if (!job.text_out.empty()) job.text_out = path_with_id(job.text_out, job.id);
+  }
+  if (options.task == "asr") return make_asr_request(pairs, job.request);
+  prefer_greedy_demo(options.model, pairs);
+  SequenceRequest whole = item;
+  if (whole.text.empty()) whole.text = options.text;
+  if (whole.voice.empty()) whole.voice = options.voice;
+  const rill_task task = options.task == "tts" ? RILL_TASK_TTS : RILL_TASK_S2S;
+  return make_run_speech_request(task, pairs, whole, job.request);
+}
+
+/// All requests at once, so that a mistake in the last one is found before the first one runs.
+int make_jobs(const RunOptions& options, std::vector<Job>& jobs) {
+  std::vector<SequenceRequest> items;
+  if (options.request_sequence.empty()) {
+    SequenceRequest item;
+    item.audio = options.audio;
+    items.push_back(item);
+  } else {
+    const int exit_code = read_request_sequence(options.request_sequence, options.task, items);
+    if (exit_code != kExitOk) return exit_code;
+  }
+  for (const SequenceRequest& item : items) {
+    const int exit_code = make_job(options, item, jobs.emplace_back());
+    if (exit_code != kExitOk) return exit_code;
+  }
+  return kExitOk;
+}
+
 int write_text_result(const rill_result* result, const std::string& text_out) {
   size_t size = 0;
   const char* data = rill_result_text(result, &size);
@@ -43,58 +91,43 @@ int write_text_result(const rill_result* result, const std::string& text_out) {
   return exit_code;
 }
 
-int run_one(Runtime& runtime, rill_request* request, const std::string& audio,
-            const std::string& text_out) {
+int run_job(const RunOptions& options, Runtime& runtime, const Job& job) {
   ResultHandle result;
-  const int exit_code = recognize_file(runtime, request, audio, result);
+  const int exit_code = options.speaks()
+                            ? run_speech(runtime, job.request.get(), options.mode == "streaming",
+                                         job.audio, job.out, result)
+                            : recognize_file(runtime, job.request.get(), job.audio, result);
   if (result == nullptr) return exit_code;
-  const int write_code = write_text_result(result.get(), text_out);
+  int write_code = options.task == "tts" ? kExitOk : write_text_result(result.get(), job.text_out);
+  if (write_code == kExitOk && !job.out.empty())
+    write_code = write_stdout("audio_out=" + job.out + "\n");
+  if (write_code == kExitOk) write_code = print_artifacts(result.get());
   return exit_code != kExitOk ? exit_code : write_code;
-}
-
-int run_sequence(const RunOptions& options, Runtime& runtime,
-                 const std::vector<SequenceRequest>& items) {
-  for (size_t i = 0; i < items.size(); ++i) {
-    const std::string id = safe_id(items[i].id);
-    std::vector<KeyValue> pairs = collect_run_request_options(options);
-    pairs.insert(pairs.end(), items[i].options.begin(), items[i].options.end());
-    RequestHandle request;
-    int exit_code = make_asr_request(pairs, request);
-    if (exit_code == kExitOk) {
-      exit_code = write_stdout("request_index=" + std::to_string(i) + "\nrequest_id=" + id + "\n");
-    }
-    if (exit_code == kExitOk) {
-      const std::string text_out =
-          options.text_out.empty() ? "" : path_with_id(options.text_out, id);
-      exit_code = run_one(runtime, request.get(), items[i].audio, text_out);
-    }
-    // A sequence is a script: what follows a failed request may depend on it.
-    if (exit_code != kExitOk) return exit_code;
-  }
-  return kExitOk;
 }
 
 int run(RunOptions& options) {
   int exit_code = check_run_options(options);
   if (exit_code != kExitOk) return exit_code;
   if (options.log && options.engine.verbosity == 0) options.engine.verbosity = 1;
-  std::vector<SequenceRequest> sequence;
-  RequestHandle request;
-  exit_code = options.request_sequence.empty()
-                  ? make_asr_request(collect_run_request_options(options), request)
-                  : read_request_sequence(options.request_sequence, sequence);
-  if (exit_code != kExitOk) return exit_code;
-
+  options.model.for_speech = options.speaks();
+  std::vector<Job> jobs;
   Runtime runtime;
-  exit_code = open_engine(options.engine, runtime);
+  exit_code = make_jobs(options, jobs);
+  if (exit_code == kExitOk) exit_code = open_engine(options.engine, runtime);
   if (exit_code == kExitOk) exit_code = open_model(options.model, runtime);
   if (exit_code == kExitOk) {
     exit_code = write_stdout("family=" + options.family + "\ntask=" + options.task +
                              "\nmode=" + options.mode + "\n");
   }
-  if (exit_code != kExitOk) return exit_code;
-  return sequence.empty() ? run_one(runtime, request.get(), options.audio, options.text_out)
-                          : run_sequence(options, runtime, sequence);
+  for (size_t i = 0; i < jobs.size() && exit_code == kExitOk; ++i) {
+    if (!jobs[i].id.empty()) {
+      exit_code =
+          write_stdout("request_index=" + std::to_string(i) + "\nrequest_id=" + jobs[i].id + "\n");
+    }
+    // A sequence is a script: what follows a failed request may depend on it.
+    if (exit_code == kExitOk) exit_code = run_job(options, runtime, jobs[i]);
+  }
+  return exit_code;
 }
 
 }  // namespace
@@ -108,7 +141,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
   command->footer(
       "Example:\n"
       "  rill run --task asr --family lfm2_audio --model LFM2.5-Audio-1.5B-GGUF --backend cpu "
-      "--audio talk.wav");
+      "--audio talk.wav\n"
+      "  rill run --task tts --text \"The cat is brown.\" --voice-id uk_male --out cat.wav\n"
+      "  rill run --task s2s --mode streaming --audio question.wav --out reply.wav");
   command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -16,22 +16,18 @@ struct MappedFlag {
 
 constexpr MappedFlag kRequestFlags[] = {
     {"--language", "language", "auto, or the model's language"},
-    {"--max-tokens", "max_tokens", "Most tokens of one chunk's transcript (default: 512)"},
+    {"--max-tokens", "max_tokens", "Most steps of one chunk or reply (default: 512; s2s: 1024)"},
     {"--audio-chunk-mode", "audio_chunk_mode",
      "How long audio is cut: auto (the default), fixed, none"},
     {"--audio-chunk-seconds", "audio_chunk_duration_sec",
      "Longest chunk, at least 1 (default: 30)"},
-    {"--seed", "seed", "tts, s2s: seed of the sampling"},
-    {"--temperature", "temperature", "tts, s2s: temperature of the sampling"},
-    {"--top-k", "top_k", "tts, s2s: sample from the K most likely"},
-    {"--text-chunk-mode", "text_chunk_mode", "tts: how long text is cut"},
-    {"--text-chunk-size", "text_chunk_size", "tts: longest piece of text"},
-};
-
-constexpr MappedFlag kSpeechFlags[] = {
-    {"--text", "--text", "tts: the text to speak"},
-    {"--voice-id", "--voice-id", "tts: the voice"},
-    {"--out", "--out", "tts, s2s: the WAV file to write"},
+    {"--seed", "seed", "tts, s2s: seed of the sampling (default: random)"},
+    {"--temperature", "temperature", "tts, s2s: temperature of the sampling; 0: greedy"},
+    {"--top-k", "top_k", "tts, s2s: sample from the K most likely; 0: from all"},
+    {"--text-chunk-mode", "text_chunk_mode",
+     "tts: how long text is cut: default, tag_aware, japanese, endline"},
+    {"--text-chunk-size", "text_chunk_size",
+     "tts: longest chunk of text in characters (default: 200)"},
 };
 
 void add_mapped_flag(CLI::App& command, const MappedFlag& flag, std::vector<KeyValue>& values) {
@@ -44,18 +40,57 @@ void add_mapped_flag(CLI::App& command, const MappedFlag& flag, std::vector<KeyV
 
 int refuse(const std::string& message) { return report_usage(message, "run"); }
 
+/// Names a flag that was given and that the task has no use for, or nullptr.
+const char* find_useless_flag(const RunOptions& options) {
+  const bool is_asr = options.task == "asr";
+  const bool is_tts = options.task == "tts";
+  if (is_asr && !options.text.empty()) return "--text";
+  if (!is_tts && !options.voice.empty()) return "--voice-id";
+  if (is_asr && !options.out.empty()) return "--out";
+  if (is_tts && !options.audio.empty()) return "--audio";
+  return nullptr;
+}
+
+/// What the task works on comes from a flag or from the sequence, and speech goes to a file.
+int check_input_and_output(const RunOptions& options) {
+  const bool is_tts = options.task == "tts";
+  const std::string flag = is_tts ? "--text" : "--audio";
+  const bool has_input = is_tts ? !options.text.empty() : !options.audio.empty();
+  if (has_input && !options.request_sequence.empty())
+    return refuse(flag + " and --request-sequence: give one of them");
+  if (!has_input && options.request_sequence.empty())
+    return refuse("the task " + options.task + " needs " + flag + " or --request-sequence");
+  if (is_tts && !options.text_out.empty())
+    return refuse("--text-out " + options.text_out + ": the task tts gives no text");
+  if (is_tts && options.out.empty()) return refuse("the task tts needs --out");
+  if (options.out == "-")
+    return refuse("--out -: standard output has the results; rill speak and rill talk write there");
+  return kExitOk;
+}
+
 }  // namespace
 
 void add_run_options(CLI::App& command, RunOptions& options) {
-  with_env(command.add_option("--task", options.task, "asr (tts and s2s are not in this build)")
+  with_env(command
+               .add_option("--task", options.task,
+                           "asr: transcribe; tts: speak a text; s2s: answer a spoken question")
                ->required());
   with_env(command.add_option("--family", options.family, "Model family")->capture_default_str());
   with_env(
       command.add_option("--backend", options.backend, "Where to compute")->capture_default_str());
-  with_env(
-      command.add_option("--mode", options.mode, "offline or streaming")->capture_default_str());
-  with_env(command.add_option("--audio", options.audio, "Audio file, or - for standard input"));
-  with_env(command.add_option("--text-out", options.text_out, "Also write the text to this file"));
+  with_env(command
+               .add_option("--mode", options.mode,
+                           "offline; streaming (tts, s2s): write the speech while it is made")
+               ->capture_default_str());
+  with_env(command.add_option("--audio", options.audio,
+                              "asr, s2s: audio file, or - for standard input"));
+  with_env(command.add_option("--text", options.text,
+                              "tts: the text to speak; s2s: another system prompt"));
+  with_env(command.add_option("--voice-id", options.voice,
+                              "tts: us_male (the default), us_female, uk_male, uk_female"));
+  with_env(command.add_option("--out", options.out, "tts, s2s: WAV file to write"));
+  with_env(command.add_option("--text-out", options.text_out,
+                              "asr, s2s: also write the text to this file"));
   with_env(command.add_option("--request-sequence", options.request_sequence,
                               "JSON file with requests to run in one session"));
   with_env(command.add_option("--load-option", options.load_options, "The family takes none")
@@ -67,37 +102,28 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   with_env(command.add_flag("--log", options.log, "Show information on stderr, like -v"));
   for (const MappedFlag& flag : kRequestFlags)
     add_mapped_flag(command, flag, options.request_flags);
-  for (const MappedFlag& flag : kSpeechFlags) add_mapped_flag(command, flag, options.speech_flags);
 }
 
 int check_run_options(const RunOptions& options) {
-  if (options.task == "tts" || options.task == "s2s") {
-    return refuse("--task " + options.task + ": not in this build yet; it has asr");
-  }
-  if (options.task != "asr")
-    return refuse("--task " + options.task + ": unknown task; this build has asr");
+  if (options.task != "asr" && !options.speaks())
+    return refuse("--task " + options.task + ": unknown task; this build has asr, tts, s2s");
   if (options.family != "lfm2_audio") {
     return refuse("--family " + options.family + ": unknown family; this build has lfm2_audio");
   }
   if (options.backend != "cpu") {
     return refuse("--backend " + options.backend + ": not in this build; it has cpu");
   }
-  if (options.mode == "streaming")
+  if (options.mode == "streaming" && options.task == "asr")
     return refuse("--mode streaming: LFM2-Audio ASR runs offline only");
-  if (options.mode != "offline")
-    return refuse("--mode " + options.mode + ": unknown mode; use offline");
-  if (!options.speech_flags.empty()) {
-    return refuse(options.speech_flags.front().first + ": the task asr does not take it");
-  }
+  if (options.mode != "offline" && options.mode != "streaming")
+    return refuse("--mode " + options.mode + ": unknown mode; use offline or streaming");
+  if (const char* flag = find_useless_flag(options); flag != nullptr)
+    return refuse(std::string(flag) + ": the task " + options.task + " does not take it");
   if (!options.load_options.empty()) {
     return refuse("--load-option " + options.load_options.front() +
                   ": lfm2_audio takes no load options");
   }
-  if (options.audio.empty() == options.request_sequence.empty()) {
-    return refuse(options.audio.empty() ? "the task asr needs --audio or --request-sequence"
-                                        : "--audio and --request-sequence: give one of them");
-  }
-  return kExitOk;
+  return check_input_and_output(options);
 }
 
 std::vector<KeyValue> collect_run_request_options(const RunOptions& options) {

@@ -17,6 +17,9 @@ struct RunOptions {
   std::string backend = "cpu";
   std::string mode = "offline";
   std::string audio;
+  std::string text;   ///< what TTS speaks; the system prompt of S2S
+  std::string voice;  ///< of TTS
+  std::string out;    ///< WAV file of the tasks that speak
   std::string text_out;
   std::string request_sequence;
   std::vector<std::string> load_options;
@@ -24,12 +27,14 @@ struct RunOptions {
   bool log = false;
   std::vector<KeyValue>
       request_flags;  ///< flags that stand for a request option, as (option, value)
-  std::vector<KeyValue> speech_flags;  ///< flags of the tasks that speak, as (flag, value)
+
+  [[nodiscard]] bool speaks() const { return task == "tts" || task == "s2s"; }
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);
 
-/// Refuses, by name, what this build cannot do. Returns 0, or an exit code after printing why.
+/// Refuses, by name, what this build cannot do and what the task does not take. Returns 0, or an
+/// exit code after printing why.
 int check_run_options(const RunOptions& options);
 
 /// The request options that the flags ask for.

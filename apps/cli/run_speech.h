@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tasks of `rill run` that speak (TTS, S2S): their requests, runs and artifacts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "request_sequence.h"
+#include "runtime.h"
+
+namespace rill::cli {
+
+/// Makes a request with these options and the item's text, voice and artifacts. Returns 0, or an
+/// exit code after printing why.
+int make_run_speech_request(rill_task task, const std::vector<KeyValue>& options,
+                            const SequenceRequest& item, RequestHandle& request);
+
+/// Runs the request, S2S on an audio file ("-": standard input; "": the task takes none), and
+/// writes the speech to the WAV file `out` ("": nowhere); streaming writes it while it is made.
+/// Returns 0, or an exit code after printing why.
+int run_speech(Runtime& runtime, rill_request* request, bool streaming, const std::string& audio,
+               const std::string& out, ResultHandle& result);
+
+/// Prints each artifact of the result as artifact={"id", "kind", "payload_hex", "meta"}. Returns 0,
+/// or an exit code after printing why.
+int print_artifacts(const rill_result* result);
+
+}  // namespace rill::cli
