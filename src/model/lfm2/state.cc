@@ -25,6 +25,7 @@ Result<SequenceState> SequenceState::create(const Config& config, DType kv_type)
   state.conv_rows_ = config.conv_L_cache - 1;
   state.layer_block_bytes_ =
       row_bytes(kv_type, 2 * config.num_kv_heads * kKvBlockPositions * config.head_dim);
+  state.window_ = config.sliding_window;
   state.layer_blocks_.resize(state.num_attention_layers_);
   state.conv_.assign(config.num_conv_layers() * state.conv_rows_ * config.hidden_size, 0.0f);
   return state;
@@ -41,11 +42,17 @@ Status SequenceState::reserve(size_t positions) {
 
 Status SequenceState::append_block() {
   // Zeroed, so that a snapshot of a partly filled block is the same in every run.
-  RILL_ASSIGN_OR_RETURN(AlignedBuffer memory,
-                        AlignedBuffer::create_zeroed(num_attention_layers_ * layer_block_bytes_));
+  Block block = std::move(spare_);
+  if (block != nullptr) {
+    std::memset(block->data(), 0, block->size_bytes());
+  } else {
+    RILL_ASSIGN_OR_RETURN(AlignedBuffer memory,
+                          AlignedBuffer::create_zeroed(num_attention_layers_ * layer_block_bytes_));
+    block = std::make_shared<AlignedBuffer>(std::move(memory));
+  }
   blocks_.emplace_back();
   for (auto& pointers : layer_blocks_) pointers.push_back(nullptr);
-  set_block(blocks_.size() - 1, std::make_shared<AlignedBuffer>(std::move(memory)));
+  set_block(blocks_.size() - 1, std::move(block));
   return {};
 }
 
@@ -65,6 +72,21 @@ void SequenceState::set_block(size_t index, Block block) {
   blocks_[index] = std::move(block);
 }
 
+size_t SequenceState::first_key(size_t position) const {
+  return window_ == 0 || position < window_ ? 0 : position - window_ + 1;
+}
+
+void SequenceState::advance(size_t steps) {
+  position_ += steps;
+  if (num_attention_layers_ == 0) return;
+  for (; first_block_ < first_key(position_) / kKvBlockPositions; ++first_block_) {
+    Block& block = blocks_[first_block_];
+    if (block.use_count() == 1) spare_ = std::move(block);
+    block.reset();
+    for (auto& pointers : layer_blocks_) pointers[first_block_] = nullptr;
+  }
+}
+
 SequenceState SequenceState::clone() const {
   SequenceState copy;
   copy.kv_type_ = kv_type_;
@@ -74,6 +96,8 @@ SequenceState SequenceState::clone() const {
   copy.hidden_size_ = hidden_size_;
   copy.conv_rows_ = conv_rows_;
   copy.layer_block_bytes_ = layer_block_bytes_;
+  copy.window_ = window_;
+  copy.first_block_ = first_block_;
   copy.position_ = position_;
   copy.conv_ = conv_;
   // Blocks that are only reserved stay behind.
@@ -92,12 +116,15 @@ Checkpoint SequenceState::checkpoint() const { return {position_, conv_}; }
 void SequenceState::truncate(const Checkpoint& checkpoint) {
   RILL_CHECK(checkpoint.position <= position_, "a checkpoint lies in the sequence's past");
   RILL_CHECK(checkpoint.conv.size() == conv_.size(), "a checkpoint belongs to the same model");
+  RILL_CHECK(first_key(checkpoint.position) / kKvBlockPositions >= first_block_,
+             "the checkpoint's window is still there");
   position_ = checkpoint.position;
   conv_ = checkpoint.conv;
 }
 
 size_t SequenceState::memory_bytes() const {
-  return blocks_.size() * num_attention_layers_ * layer_block_bytes_ + conv_.size() * sizeof(float);
+  const size_t held = blocks_.size() - first_block_ + (spare_ != nullptr ? 1 : 0);
+  return held * num_attention_layers_ * layer_block_bytes_ + conv_.size() * sizeof(float);
 }
 
 ops::KvView SequenceState::kv(size_t attention_layer) const {
@@ -115,6 +142,7 @@ ConstMat SequenceState::conv(size_t conv_layer) const {
 }
 
 std::span<const std::byte> SequenceState::block(size_t index) const {
+  if (blocks_[index] == nullptr) return {};
   return {blocks_[index]->data(), blocks_[index]->size_bytes()};
 }
 

@@ -49,7 +49,8 @@ class SequenceState {
 
   [[nodiscard]] Checkpoint checkpoint() const;
   /// Goes back to a checkpoint that was taken from this sequence (or from the one it was cloned
-  /// from) and not invalidated by an earlier truncation below its position.
+  /// from) and not invalidated by an earlier truncation below its position. With a sliding window
+  /// the keys before the checkpoint must not have slid out since.
   void truncate(const Checkpoint& checkpoint);
 
   /// Bytes of keys, values and convolution inputs; shared blocks count in full.
@@ -63,8 +64,9 @@ class SequenceState {
   [[nodiscard]] Mat conv(size_t conv_layer);
   [[nodiscard]] ConstMat conv(size_t conv_layer) const;
   /// Moves on after `steps` steps have been stored.
-  void advance(size_t steps) { position_ += steps; }
-  /// One block of all attention layers: kKvBlockPositions positions, layer after layer.
+  void advance(size_t steps);
+  /// One block of all attention layers: kKvBlockPositions positions, layer after layer. Empty for a
+  /// block that has slid out of the window.
   [[nodiscard]] size_t num_blocks() const { return blocks_.size(); }
   [[nodiscard]] std::span<const std::byte> block(size_t index) const;
 
@@ -75,6 +77,7 @@ class SequenceState {
   Status append_block();
   Status own_block(size_t index);
   void set_block(size_t index, Block block);
+  [[nodiscard]] size_t first_key(size_t position) const;
 
   // Sizes.
   DType kv_type_ = DType::kF32;
@@ -84,9 +87,12 @@ class SequenceState {
   size_t hidden_size_ = 0;
   size_t conv_rows_ = 0;          // L - 1
   size_t layer_block_bytes_ = 0;  // one layer's part of a block
+  size_t window_ = 0;             // keys that a step sees; 0: all
 
   size_t position_ = 0;
-  std::vector<Block> blocks_;
+  std::vector<Block> blocks_;  // null before first_block_
+  size_t first_block_ = 0;
+  Block spare_;  // one that has slid out of the window, for the next append_block
   std::vector<std::vector<std::byte*>>
       layer_blocks_;         // [attention layer][block]: what KvView points at
   std::vector<float> conv_;  // [conv layers, L-1, D]

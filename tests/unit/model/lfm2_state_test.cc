@@ -134,5 +134,24 @@ TEST(SequenceState, TruncationBelowAClonesPositionDoesNotTouchTheClone) {
   EXPECT_EQ(state_values(clone, tiny.backbone->config()), before);
 }
 
+TEST(SequenceState, WindowedSequencesStopGrowing) {
+  Compute compute(1);
+  TinySpec spec = narrow();
+  spec.window = 30;
+  const LoadedTiny tiny(spec, compute);
+  SequenceState state = make_state(*tiny.backbone);
+  SequenceState step_by_step = make_state(*tiny.backbone);
+  const auto tokens = some_tokens(5 * kKvBlockPositions, 64);
+  const auto hidden = run_tokens(compute, *tiny.backbone, state, tokens, 100);
+  const size_t two_blocks = 2 * state.block(4).size();
+  EXPECT_TRUE(state.block(0).empty());
+  EXPECT_LE(state.memory_bytes(), two_blocks + 2 * 16 * sizeof(float));
+  EXPECT_EQ(run_tokens(compute, *tiny.backbone, step_by_step, tokens, 1), hidden);
+  SequenceState copy = state.clone();
+  const auto more = some_tokens(40, 64, 3);
+  EXPECT_EQ(run_tokens(compute, *tiny.backbone, copy, more),
+            run_tokens(compute, *tiny.backbone, state, more, 7));
+}
+
 }  // namespace
 }  // namespace rill::lfm2_test

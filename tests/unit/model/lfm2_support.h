@@ -129,6 +129,8 @@ class TinyModel {
     builder_.tensor(std::move(tensor));
   }
 
+  /// The file's bytes.
+  std::vector<std::byte> bytes() { return builder_.build(); }
   /// The parsed file; the model must outlive it.
   Result<format::GgufFile> build() {
     bytes_ = builder_.build();
