@@ -25,7 +25,7 @@ struct Avx2 {
   static constexpr int kPlainTileTokens = 6;
   // Few tokens.
   static constexpr int kDirectTokens = 4;
-  static constexpr int kDirectPanels = 1;
+  static constexpr int kDirectPanels = 2;
   static constexpr int kPlainDirectPanels = 2;
 
   static RILL_INLINE F32 zero_f32() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }

@@ -24,7 +24,7 @@ struct Avx512 {
   static constexpr int kPlainTileTokens = 12;
   // Few tokens.
   static constexpr int kDirectTokens = 4;
-  static constexpr int kDirectPanels = 2;
+  static constexpr int kDirectPanels = 4;
   static constexpr int kPlainDirectPanels = 4;
 
   static RILL_INLINE F32 zero_f32() { return _mm512_setzero_ps(); }

@@ -27,7 +27,7 @@ struct Neon {
   static constexpr int kPlainTileTokens = 6;
   // Few tokens.
   static constexpr int kDirectTokens = 4;
-  static constexpr int kDirectPanels = 1;
+  static constexpr int kDirectPanels = 2;
   static constexpr int kPlainDirectPanels = 2;
 
   template <class Out, class Fn>

@@ -61,8 +61,10 @@ class PackedChunk {
   static constexpr bool kHalves = kFormat.scales == PanelScales::kSuperHalves;
 
   PackedChunk() = default;
-  RILL_INLINE PackedChunk(const uint8_t* chunk, size_t blocks)
-      : quants_(chunk),
+  // `ahead` is a chunk that will be needed soon, for prefetch.
+  RILL_INLINE PackedChunk(const uint8_t* chunk, size_t blocks, const uint8_t* ahead)
+      : ahead_(ahead),
+        quants_(chunk),
         plane_(chunk + quant::panel_plane_offset(kFormat, blocks)),
         scales_(chunk + quant::panel_scales_offset(kFormat, blocks)),
         blocks_(blocks) {
@@ -87,6 +89,12 @@ class PackedChunk {
     }
     return pair;
   }
+  // Asks for a block's share of the chunk ahead.
+  RILL_INLINE void prefetch(size_t block) const {
+    constexpr size_t kShare = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk) / kBlocksPerChunk;
+    RILL_UNROLL
+    for (size_t i = 0; i < kShare; i += 64) __builtin_prefetch(ahead_ + block * kShare + i);
+  }
   RILL_INLINE typename V::F32 scale(size_t block) const {
     if constexpr (kHalves) return d_;
     if constexpr (kFormat.scales == PanelScales::kSuper) {
@@ -105,6 +113,7 @@ class PackedChunk {
   }
 
  private:
+  const uint8_t* ahead_;
   const uint8_t* quants_;
   const uint8_t* plane_;
   const uint8_t* scales_;
@@ -138,6 +147,7 @@ class UnpackedView {
     const uint8_t* quants = chunk_->quants + block * 512 + static_cast<size_t>(i) * 64;
     return {V::load_u8(quants), V::load_u8(quants + 256)};
   }
+  RILL_INLINE void prefetch(size_t) const {}
   RILL_INLINE typename V::F32 scale(size_t block) const {
     return V::load_f32(chunk_->scale + block * 16);
   }
@@ -194,6 +204,8 @@ struct Tile {
 template <class V, class W, int P, int T>
 RILL_INLINE void add_block(const W (&w)[P], const ActivationChunk* x, size_t b,
                            const int32_t (&starts)[T][16], Tile<V, P, T>& tile) {
+  RILL_UNROLL
+  for (int p = 0; p < P; ++p) w[p].prefetch(b);
   typename V::I32 sum[T][P];
   typename V::I32 second[T][P];  // columns 16..31, where they have a scale of their own
   RILL_UNROLL
@@ -305,26 +317,32 @@ constexpr size_t blocks_of_chunk(size_t cols, size_t chunk) {
   return min_of(kBlocksPerChunk, cols / 32 - chunk * kBlocksPerChunk);
 }
 
-// P panels and at most V::kDirectTokens tokens, straight from the packed weights.
-template <class V, PanelFormat kFormat, int P>
-void few_tokens(const MatmulArgs& a, size_t first_panel, size_t tokens) {
+// P panels and at most T tokens, straight from the packed weights.
+template <class V, PanelFormat kFormat, int P, int T>
+void few_tokens(const MatmulArgs& a, size_t first_panel) {
   using W = PackedChunk<V, kFormat>;
-  alignas(64) float acc[V::kDirectTokens * P * kPanelRows] = {};
-  const uint8_t* panel = a.panels + first_panel * a.panel_bytes;
-  for (size_t chunk = 0; chunk < num_chunks(a.cols); ++chunk) {
+  constexpr size_t kChunkBytes = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
+  // Hardware prefetchers stop at pages and lose the jumps between quants and scales: 4 to 8 KiB
+  // ahead hide memory.
+  constexpr size_t kAhead = kChunkBytes > 4096 ? 1 : 2;
+  alignas(64) float acc[T * P * kPanelRows] = {};
+  const size_t chunks = num_chunks(a.cols);
+  for (size_t chunk = 0; chunk < chunks; ++chunk) {
     const size_t blocks = blocks_of_chunk(a.cols, chunk);
+    // Past the end of these panels come the next P.
+    const size_t ahead = chunk + kAhead < chunks ? chunk + kAhead : chunk + kAhead - chunks;
+    const size_t ahead_panel = first_panel + (chunk + kAhead < chunks ? 0 : P);
     W w[P];
     RILL_UNROLL
-    for (int p = 0; p < P; ++p) {
-      w[p] = W(panel + static_cast<size_t>(p) * a.panel_bytes +
-                   chunk * quant::panel_chunk_bytes(kFormat, kBlocksPerChunk),
-               blocks);
+    for (size_t p = 0; p < P; ++p) {
+      w[p] = W(a.panels + (first_panel + p) * a.panel_bytes + chunk * kChunkBytes, blocks,
+               a.panels + (ahead_panel + p) * a.panel_bytes + ahead * kChunkBytes);
     }
-    add_chunk_tiles<V, W, P, V::kDirectTokens>(w, a.chunks + chunk * a.chunk_stride, tokens, blocks,
-                                               start_factor<V, kFormat>(), P * kPanelRows, acc);
+    add_chunk_tiles<V, W, P, T>(w, a.chunks + chunk * a.chunk_stride, a.tokens, blocks,
+                                start_factor<V, kFormat>(), P * kPanelRows, acc);
   }
   const size_t first_row = first_panel * kPanelRows;
-  store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), tokens,
+  store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), a.tokens,
              a.out + first_row, a.out_stride);
 }
 
@@ -346,7 +364,8 @@ void add_group_chunk(const uint8_t* chunk, size_t panel_bytes, size_t panels,
   constexpr int kFactor = start_factor<V, kFormat>();
   constexpr size_t kTilePanels = V::kTilePanels;
   for (size_t p = 0; p < panels; ++p) {
-    unpack<V>(Packed(chunk + p * panel_bytes, blocks), blocks, unpacked + p);
+    const uint8_t* packed = chunk + p * panel_bytes;
+    unpack<V>(Packed(packed, blocks, packed), blocks, unpacked + p);
   }
   size_t p = 0;
   for (; p + kTilePanels <= panels; p += kTilePanels) {
@@ -383,15 +402,16 @@ void many_tokens(const MatmulArgs& a, size_t first_panel, size_t panels) {
 template <class V, PanelFormat kFormat>
 void matmul_quantized(const MatmulArgs& a) {
   const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
+  size_t p = 0;
   if (a.tokens <= V::kDirectTokens) {
-    size_t p = 0;
-    for (; p + V::kDirectPanels <= panels; p += V::kDirectPanels) {
-      few_tokens<V, kFormat, V::kDirectPanels>(a, p, a.tokens);
+    if (a.tokens <= 2) {
+      for (; p + V::kDirectPanels <= panels; p += V::kDirectPanels)
+        few_tokens<V, kFormat, V::kDirectPanels, 2>(a, p);
     }
-    for (; p < panels; ++p) few_tokens<V, kFormat, 1>(a, p, a.tokens);
+    for (; p < panels; ++p) few_tokens<V, kFormat, 1, V::kDirectTokens>(a, p);
     return;
   }
-  for (size_t p = 0; p < panels; p += kGroupPanels) {
+  for (; p < panels; p += kGroupPanels) {
     many_tokens<V, kFormat>(a, p, min_of(kGroupPanels, panels - p));
   }
 }
