@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "demo_speech.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>

@@ -2,6 +2,7 @@
 // rill run: the documented audio.cpp command line; results as key=value lines on stdout.
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <set>
 
 #include "commands.h"
 #include "exit_codes.h"
@@ -73,9 +74,14 @@ int make_jobs(const RunOptions& options, std::vector<Job>& jobs) {
     const int exit_code = read_request_sequence(options.request_sequence, options.task, items);
     if (exit_code != kExitOk) return exit_code;
   }
+  std::set<std::string> ids;  // of which files are named
   for (const SequenceRequest& item : items) {
     const int exit_code = make_job(options, item, jobs.emplace_back());
     if (exit_code != kExitOk) return exit_code;
+    if (!ids.insert(jobs.back().id).second) {
+      return report(kExitUnreadable, "--request-sequence " + options.request_sequence +
+                                         ": two requests have the id " + jobs.back().id);
+    }
   }
   return kExitOk;
 }

@@ -354,6 +354,11 @@ class Commands(CommandLineCase):
                                                    "text_output=It is five thirty.", "request_index=1",
                                                    "request_id=request_1", "text_output=It is"])
 
+    def test_run_sequence_with_an_id_twice(self):
+        items = [{"id": "a/b", "audio": str(clip("asr_10.wav"))}, {"id": "a_b", "audio": str(clip("asr_10.wav"))}]
+        sequence = self.write("sequence.json", json.dumps(items).encode())
+        self.expect_error(run("run", "--task", "asr", "--request-sequence", sequence), 3, "a_b")
+
     def test_run_refusals(self):
         audio = ("--audio", clip("asr_10.wav"))
         speak = ("--task", "tts", "--text", "hi")
