@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products with quantized weights (docs/numerics.md, rule 4) over vectors of 16 rows; see
+// matmul_tile.h.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/matmul/matmul_tile_common.h"
+
+namespace rill::kernels {
+namespace {
+
+using quant::PanelFormat;
+using quant::PanelScales;
+
+constexpr size_t kBlocksPerChunk = kChunkValues / 32;
+// Prefill: panels unpacked together. 4 * 5 KiB of weights and a tile's activations stay in the
+// first cache level.
+constexpr size_t kGroupPanels = 4;
+constexpr size_t kGroupRows = kGroupPanels * kPanelRows;
+
+// Two groups of four columns: columns 4i.. and 16 + 4i.. of a block.
+template <class V>
+struct GroupPair {
+  typename V::U8 low;
+  typename V::U8 high;
+};
+
+// A chunk of a panel as it lies in memory.
+template <class V, PanelFormat kFormat>
+class PackedChunk {
+ public:
+  static constexpr bool kBytes = kFormat.quant_bytes == 512;
+  static constexpr bool kHasMinimum =
+      kFormat.scales == PanelScales::kHalfMin || kFormat.scales == PanelScales::kSuper;
+  static constexpr bool kHalves = kFormat.scales == PanelScales::kSuperHalves;
+
+  PackedChunk() = default;
+  // `ahead` is a chunk that will be needed soon, for prefetch.
+  RILL_INLINE PackedChunk(const uint8_t* chunk, size_t blocks, const uint8_t* ahead)
+      : ahead_(ahead),
+        quants_(chunk),
+        plane_(chunk + quant::panel_plane_offset(kFormat, blocks)),
+        scales_(chunk + quant::panel_scales_offset(kFormat, blocks)),
+        blocks_(blocks) {
+    if constexpr (kFormat.scales == PanelScales::kSuper || kHalves) d_ = V::load_half(scales_);
+    if constexpr (kFormat.scales == PanelScales::kSuper) dmin_ = V::load_half(scales_ + 32);
+  }
+
+  RILL_INLINE GroupPair<V> pair(size_t block, int i) const {
+    const uint8_t* quants = quants_ + block * kFormat.quant_bytes + static_cast<size_t>(i) * 64;
+    if constexpr (kBytes) return {V::load_u8(quants), V::load_u8(quants + 256)};
+    const typename V::U8 nibbles = V::load_u8(quants);
+    GroupPair<V> pair = {V::low_nibbles(nibbles), V::high_nibbles(nibbles)};
+    const uint8_t* plane = plane_ + block * kFormat.plane_bytes;
+    if constexpr (kFormat.plane_bytes == 64) {
+      const typename V::U8 bits = V::load_u8(plane);
+      pair.low = V::add_bit(pair.low, bits, i);
+      pair.high = V::add_bit(pair.high, bits, i + 4);
+    }
+    if constexpr (kFormat.plane_bytes == 128) {
+      pair.low = V::add_two_bits(pair.low, V::load_u8(plane), i);
+      pair.high = V::add_two_bits(pair.high, V::load_u8(plane + 64), i);
+    }
+    return pair;
+  }
+  // Asks for a block's share of the chunk ahead.
+  RILL_INLINE void prefetch(size_t block) const {
+    constexpr size_t kShare = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk) / kBlocksPerChunk;
+    RILL_UNROLL
+    for (size_t i = 0; i < kShare; i += 64) __builtin_prefetch(ahead_ + block * kShare + i);
+  }
+  RILL_INLINE typename V::F32 scale(size_t block) const {
+    if constexpr (kHalves) return d_;
+    if constexpr (kFormat.scales == PanelScales::kSuper) {
+      return V::mul(d_, V::load_u8_f32(scales_ + 64 + block * 16));
+    }
+    return V::load_half(scales_ + block * 32);
+  }
+  RILL_INLINE typename V::F32 minimum(size_t block) const {
+    if constexpr (kFormat.scales == PanelScales::kSuper) {
+      return V::mul(dmin_, V::load_u8_f32(scales_ + 64 + (blocks_ + block) * 16));
+    }
+    return V::load_half(scales_ + (blocks_ + block) * 32);
+  }
+  RILL_INLINE typename V::I32 half_scale(size_t half_block) const {
+    return V::load_i8_i32(scales_ + 32 + half_block * 16);
+  }
+
+ private:
+  const uint8_t* ahead_;
+  const uint8_t* quants_;
+  const uint8_t* plane_;
+  const uint8_t* scales_;
+  size_t blocks_;
+  typename V::F32 d_;
+  typename V::F32 dmin_;
+};
+
+// A chunk of a panel, unpacked: one byte per quant, F32 scales.
+struct UnpackedChunk {
+  alignas(64) uint8_t quants[kBlocksPerChunk * 512];
+  alignas(64) float scale[kBlocksPerChunk * kPanelRows];
+  union {
+    alignas(64) float minimum[kBlocksPerChunk * kPanelRows];
+    alignas(64) int32_t half_scale[2 * kBlocksPerChunk * kPanelRows];
+  };
+};
+
+// The view of an UnpackedChunk with the interface of PackedChunk; types that look alike share it.
+template <class V, bool kIsBytes, bool kMinimum, bool kTwoScales>
+class UnpackedView {
+ public:
+  static constexpr bool kBytes = kIsBytes;
+  static constexpr bool kHasMinimum = kMinimum;
+  static constexpr bool kHalves = kTwoScales;
+
+  UnpackedView() = default;
+  RILL_INLINE explicit UnpackedView(const UnpackedChunk* chunk) : chunk_(chunk) {}
+
+  RILL_INLINE GroupPair<V> pair(size_t block, int i) const {
+    const uint8_t* quants = chunk_->quants + block * 512 + static_cast<size_t>(i) * 64;
+    return {V::load_u8(quants), V::load_u8(quants + 256)};
+  }
+  RILL_INLINE void prefetch(size_t) const {}
+  RILL_INLINE typename V::F32 scale(size_t block) const {
+    return V::load_f32(chunk_->scale + block * 16);
+  }
+  RILL_INLINE typename V::F32 minimum(size_t block) const {
+    return V::load_f32(chunk_->minimum + block * 16);
+  }
+  RILL_INLINE typename V::I32 half_scale(size_t half_block) const {
+    return V::load_i32(chunk_->half_scale + half_block * 16);
+  }
+
+ private:
+  const UnpackedChunk* chunk_;
+};
+
+template <class V, class Packed>
+void unpack(const Packed& from, size_t blocks, UnpackedChunk* out) {
+  for (size_t b = 0; b < blocks; ++b) {
+    RILL_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      const GroupPair<V> pair = from.pair(b, i);
+      V::store_u8(out->quants + b * 512 + static_cast<size_t>(i) * 64, pair.low);
+      V::store_u8(out->quants + b * 512 + static_cast<size_t>(i) * 64 + 256, pair.high);
+    }
+    V::store_f32(out->scale + b * 16, from.scale(b));
+    if constexpr (Packed::kHasMinimum) V::store_f32(out->minimum + b * 16, from.minimum(b));
+    if constexpr (Packed::kHalves) {
+      V::store_i32(out->half_scale + 2 * b * 16, from.half_scale(2 * b));
+      V::store_i32(out->half_scale + (2 * b + 1) * 16, from.half_scale(2 * b + 1));
+    }
+  }
+}
+
+template <class V, class W>
+RILL_INLINE typename V::I32 dot(typename V::I32 acc, typename V::U8 weights, typename V::X x) {
+  if constexpr (W::kBytes) return V::dot_bytes(acc, weights, x);
+  return V::dot_small(acc, weights, x);
+}
+
+// What an exact integer sum starts from, times the sum of the activations: weights are stored that
+// much too high.
+template <class V, PanelFormat kFormat>
+constexpr int start_factor() {
+  return kFormat.quant_bytes == 512 ? -V::kByteZeroPoint : -kFormat.zero_point;
+}
+
+// One block of a chunk for a tile; integers are exact, so their order is free. `starts` holds for
+// each token what the block's sums start from.
+template <class V, class W, int P, int T>
+RILL_INLINE void add_block(const W (&w)[P], const ActivationChunk* x, size_t b,
+                           const int32_t (&starts)[T][16], Tile<V, P, T>& tile) {
+  RILL_UNROLL
+  for (int p = 0; p < P; ++p) w[p].prefetch(b);
+  typename V::I32 sum[T][P];
+  typename V::I32 second[T][P];  // columns 16..31, where they have a scale of their own
+  RILL_UNROLL
+  for (int t = 0; t < T; ++t) {
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) {
+      sum[t][p] = V::set_i32(starts[t][W::kHalves ? 2 * b : b]);
+      if constexpr (W::kHalves) second[t][p] = V::set_i32(starts[t][2 * b + 1]);
+    }
+  }
+  RILL_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    GroupPair<V> pair[P];
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) pair[p] = w[p].pair(b, i);
+    RILL_UNROLL
+    for (int t = 0; t < T; ++t) {
+      const int8_t* q = x[t].q + 32 * b + 4 * i;
+      const typename V::X low = V::broadcast(q);
+      const typename V::X high = V::broadcast(q + 16);
+      RILL_UNROLL
+      for (int p = 0; p < P; ++p) {
+        sum[t][p] = dot<V, W>(sum[t][p], pair[p].low, low);
+        if constexpr (W::kHalves) {
+          second[t][p] = dot<V, W>(second[t][p], pair[p].high, high);
+        } else {
+          sum[t][p] = dot<V, W>(sum[t][p], pair[p].high, high);
+        }
+      }
+    }
+  }
+  RILL_UNROLL
+  for (int p = 0; p < P; ++p) {
+    const typename V::F32 scale = w[p].scale(b);
+    RILL_UNROLL
+    for (int t = 0; t < T; ++t) {
+      typename V::I32 product = sum[t][p];
+      if constexpr (W::kHalves) {
+        product = V::add_i32(V::mul_i32(w[p].half_scale(2 * b), sum[t][p]),
+                             V::mul_i32(w[p].half_scale(2 * b + 1), second[t][p]));
+      }
+      const typename V::F32 s = V::set_f32(x[t].scale[b]);
+      tile.c[t][p] = V::fma(V::to_f32(product), V::mul(scale, s), tile.c[t][p]);
+      if constexpr (W::kHasMinimum) {
+        // Types with a minimum have no zero point: starts holds the sums of the activations.
+        const typename V::F32 x_sum = V::to_f32(V::set_i32(starts[t][8 + b]));
+        tile.c[t][p] = V::fnma(x_sum, V::mul(w[p].minimum(b), s), tile.c[t][p]);
+      }
+    }
+  }
+}
+
+// acc[t][16 p ..] += the chunk's part of a tile.
+template <class V, class W, int P, int T>
+RILL_INLINE void add_chunk(const W (&w)[P], const ActivationChunk* x, size_t blocks, int factor,
+                           size_t acc_stride, float* acc) {
+  alignas(64) int32_t starts[T][16];
+  RILL_UNROLL
+  for (int t = 0; t < T; ++t) {
+    if constexpr (W::kHalves) {
+      V::half_sums(x[t].half_sums, factor, starts[t]);
+    } else {
+      V::block_sums(x[t].half_sums, factor, starts[t]);
+      if constexpr (W::kHasMinimum) V::block_sums(x[t].half_sums, 1, starts[t] + 8);
+    }
+  }
+  Tile<V, P, T> tile;
+  clear(tile);
+  for (size_t b = 0; b < blocks; ++b) add_block<V, W, P, T>(w, x, b, starts, tile);
+  add_to(tile, acc_stride, acc);
+}
+
+// The same for any number of tokens, in tiles of T, then of halves of that.
+template <class V, class W, int P, int T>
+RILL_INLINE void add_chunk_tiles(const W (&w)[P], const ActivationChunk* x, size_t tokens,
+                                 size_t blocks, int factor, size_t acc_stride, float* acc) {
+  size_t t = 0;
+  for (; t + T <= tokens; t += T) {
+    add_chunk<V, W, P, T>(w, x + t, blocks, factor, acc_stride, acc + t * acc_stride);
+  }
+  if constexpr (T > 1) {
+    if (t < tokens) {
+      add_chunk_tiles<V, W, P, smaller_tile(T)>(w, x + t, tokens - t, blocks, factor, acc_stride,
+                                                acc + t * acc_stride);
+    }
+  }
+}
+
+constexpr size_t num_chunks(size_t cols) { return (cols + kChunkValues - 1) / kChunkValues; }
+constexpr size_t blocks_of_chunk(size_t cols, size_t chunk) {
+  return min_of(kBlocksPerChunk, cols / 32 - chunk * kBlocksPerChunk);
+}
+
+// P panels and at most T tokens, straight from the packed weights.
+template <class V, PanelFormat kFormat, int P, int T>
+void few_tokens(const MatmulArgs& a, size_t first_panel) {
+  using W = PackedChunk<V, kFormat>;
+  constexpr size_t kChunkBytes = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
+  // Hardware prefetchers stop at pages and lose the jumps between quants and scales: 4 to 8 KiB
+  // ahead hide memory.
+  constexpr size_t kAhead = kChunkBytes > 4096 ? 1 : 2;
+  alignas(64) float acc[T * P * kPanelRows] = {};
+  const size_t chunks = num_chunks(a.cols);
+  for (size_t chunk = 0; chunk < chunks; ++chunk) {
+    const size_t blocks = blocks_of_chunk(a.cols, chunk);
+    // Past the end of these panels come the next P.
+    const size_t ahead = chunk + kAhead < chunks ? chunk + kAhead : chunk + kAhead - chunks;
+    const size_t ahead_panel = first_panel + (chunk + kAhead < chunks ? 0 : P);
+    W w[P];
+    RILL_UNROLL
+    for (size_t p = 0; p < P; ++p) {
+      w[p] = W(a.panels + (first_panel + p) * a.panel_bytes + chunk * kChunkBytes, blocks,
+               a.panels + (ahead_panel + p) * a.panel_bytes + ahead * kChunkBytes);
+    }
+    add_chunk_tiles<V, W, P, T>(w, a.chunks + chunk * a.chunk_stride, a.tokens, blocks,
+                                start_factor<V, kFormat>(), P * kPanelRows, acc);
+  }
+  const size_t first_row = first_panel * kPanelRows;
+  store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), a.tokens,
+             a.out + first_row, a.out_stride);
+}
+
+// All tokens of a group against P panels of one chunk.
+template <class V, class W, int P>
+void add_token_tiles(const W (&w)[P], const ActivationChunk* x, size_t tokens, size_t blocks,
+                     int factor, float* acc) {
+  constexpr int kTokens = W::kHalves ? V::kHalvesTokens : V::kTileTokens;
+  add_chunk_tiles<V, W, P, kTokens>(w, x, tokens, blocks, factor, kGroupRows, acc);
+}
+
+// One chunk of up to kGroupPanels panels.
+template <class V, PanelFormat kFormat>
+void add_group_chunk(const uint8_t* chunk, size_t panel_bytes, size_t panels,
+                     const ActivationChunk* x, size_t tokens, size_t blocks,
+                     UnpackedChunk* unpacked, float* acc) {
+  using Packed = PackedChunk<V, kFormat>;
+  using W = UnpackedView<V, Packed::kBytes, Packed::kHasMinimum, Packed::kHalves>;
+  constexpr int kFactor = start_factor<V, kFormat>();
+  constexpr size_t kTilePanels = V::kTilePanels;
+  for (size_t p = 0; p < panels; ++p) {
+    const uint8_t* packed = chunk + p * panel_bytes;
+    unpack<V>(Packed(packed, blocks, packed), blocks, unpacked + p);
+  }
+  size_t p = 0;
+  for (; p + kTilePanels <= panels; p += kTilePanels) {
+    W w[kTilePanels];
+    for (size_t i = 0; i < kTilePanels; ++i) w[i] = W(unpacked + p + i);
+    add_token_tiles<V>(w, x, tokens, blocks, kFactor, acc + p * kPanelRows);
+  }
+  for (; p < panels; ++p) {
+    const W w[1] = {W(unpacked + p)};
+    add_token_tiles<V>(w, x, tokens, blocks, kFactor, acc + p * kPanelRows);
+  }
+}
+
+template <class V, PanelFormat kFormat>
+void many_tokens(const MatmulArgs& a, size_t first_panel, size_t panels) {
+  UnpackedChunk unpacked[kGroupPanels];
+  alignas(64) float acc[kGroupTokens * kGroupRows];
+  const size_t first_row = first_panel * kPanelRows;
+  for (size_t t = 0; t < a.tokens; t += kGroupTokens) {
+    const size_t tokens = min_of(kGroupTokens, a.tokens - t);
+    memset(acc, 0, tokens * kGroupRows * sizeof(float));
+    for (size_t chunk = 0; chunk < num_chunks(a.cols); ++chunk) {
+      const uint8_t* start = a.panels + first_panel * a.panel_bytes +
+                             chunk * quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
+      add_group_chunk<V, kFormat>(start, a.panel_bytes, panels,
+                                  a.chunks + chunk * a.chunk_stride + t, tokens,
+                                  blocks_of_chunk(a.cols, chunk), unpacked, acc);
+    }
+    store_rows(acc, kGroupRows, min_of(panels * kPanelRows, a.rows - first_row), tokens,
+               a.out + t * a.out_stride + first_row, a.out_stride);
+  }
+}
+
+template <class V, PanelFormat kFormat>
+void matmul_quantized(const MatmulArgs& a) {
+  const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
+  size_t p = 0;
+  if (a.tokens <= V::kDirectTokens) {
+    if (a.tokens <= 2) {
+      for (; p + V::kDirectPanels <= panels; p += V::kDirectPanels)
+        few_tokens<V, kFormat, V::kDirectPanels, 2>(a, p);
+    }
+    for (; p < panels; ++p) few_tokens<V, kFormat, 1, V::kDirectTokens>(a, p);
+    return;
+  }
+  for (; p < panels; p += kGroupPanels) {
+    many_tokens<V, kFormat>(a, p, min_of(kGroupPanels, panels - p));
+  }
+}
+
+}  // namespace
+}  // namespace rill::kernels
