@@ -26,7 +26,7 @@ struct ModelOptions {
   std::string model;  ///< package directory; empty: the embedded demo model
   std::string repack;
   std::vector<std::string> session_options;  ///< key=value
-  bool for_speech = false;  ///< also load what speaks; set by the command
+  bool for_speech = false;                   ///< also load what speaks; set by the command
 };
 
 /// Lets the environment set an option: --some-flag as RILL_SOME_FLAG. Returns the option.

@@ -24,8 +24,8 @@ struct VerifyRow {
 };
 
 /// One line per subject, in order of appearance: its worst stage, a miss before a pass, then the
-/// largest part of its tolerance. Stages that could not run, and those that are only measured, get a
-/// line of their own. The stage column tells of how many stages it is the worst.
+/// largest part of its tolerance. Stages that could not run, and those that are only measured, get
+/// a line of their own. The stage column tells of how many stages it is the worst.
 std::vector<VerifyRow> worst_per_subject(const std::vector<VerifyRow>& rows);
 
 /// The rows as aligned columns under a heading. highlight: misses in red, for a terminal.

@@ -26,7 +26,8 @@ Result<AlignedBuffer> AlignedBuffer::create(size_t size_bytes) {
   const size_t padded = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, padded);
   if (memory == nullptr) {
-    return Error{ErrorCode::kOutOfMemory, cat("allocate buffer: ", size_bytes, " bytes are not available")};
+    return Error{ErrorCode::kOutOfMemory,
+                 cat("allocate buffer: ", size_bytes, " bytes are not available")};
   }
   buffer.data_ = static_cast<std::byte*>(memory);
   buffer.size_bytes_ = size_bytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AlignedBuffer: owns the large allocations (weights, KV, activations, PCM), whose failure is a Result.
+// AlignedBuffer: owns the large allocations (weights, KV, activations, PCM), whose failure is a
+// Result.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ class AlignedBuffer {
 
   AlignedBuffer() = default;
   AlignedBuffer(AlignedBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_bytes_(std::exchange(other.size_bytes_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_bytes_(std::exchange(other.size_bytes_, 0)) {}
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
   ~AlignedBuffer();
 

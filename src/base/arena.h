@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arena: scratch memory for one forward pass. Memory is kept between passes, so that a steady state of
-// equal-sized steps never touches the heap.
+// Arena: scratch memory for one forward pass. Memory is kept between passes, so that a steady state
+// of equal-sized steps never touches the heap.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +37,10 @@ class Arena {
   Result<std::span<T>> take(size_t count) {
     static_assert(std::is_trivially_copyable_v<T>);
     if (count > static_cast<size_t>(-1) / sizeof(T) - AlignedBuffer::kAlignment) {
-      return Error{ErrorCode::kOutOfMemory, "scratch memory: the size does not fit the address space"};
+      return Error{ErrorCode::kOutOfMemory,
+                   "scratch memory: the size does not fit the address space"};
     }
-    RILL_ASSIGN_OR_RETURN(std::byte* memory, take_bytes(count * sizeof(T)));
+    RILL_ASSIGN_OR_RETURN(std::byte * memory, take_bytes(count * sizeof(T)));
     return std::span<T>(reinterpret_cast<T*>(memory), count);
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for broken invariants. They must be unreachable from input: untrusted input goes through Result.
+// Checks for broken invariants. They must be unreachable from input: untrusted input goes through
+// Result.
 #pragma once
 
 namespace rill {
@@ -16,8 +17,8 @@ void set_panic_handler(PanicHandler handler);
 }  // namespace rill
 
 /// Active in release builds.
-#define RILL_CHECK(cond, why)                               \
-  do {                                                      \
+#define RILL_CHECK(cond, why)                              \
+  do {                                                     \
     if (!(cond)) ::rill::panic(__FILE__, __LINE__, (why)); \
   } while (false)
 

@@ -6,12 +6,14 @@
 #include <cstring>
 #include <limits>
 
-// Only operations that IEEE 754 defines exactly are used: + - * / and std::fma. The file is built without contraction.
+// Only operations that IEEE 754 defines exactly are used: + - * / and std::fma. The file is built
+// without contraction.
 
 namespace rill::det {
 namespace {
 
-// pi/2 as a sum of three doubles; the first two have trailing zeros, so k * part is exact for |k| < 2^31.
+// pi/2 as a sum of three doubles; the first two have trailing zeros, so k * part is exact for |k| <
+// 2^31.
 constexpr double kPio2High = 1.57079632673412561417e+00;
 constexpr double kPio2Mid = 6.07710050630396597660e-11;
 constexpr double kPio2Low = 2.02226624879595063154e-21;
@@ -23,10 +25,12 @@ double horner(const double* coefficients, int count, double x) {
 }
 
 // Taylor coefficients, highest power first; |r| <= pi/4 leaves an error below 1e-19.
-constexpr double kSin[] = {1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0, 1.0 / 362880.0,
-                           -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0};
-constexpr double kCos[] = {1.0 / 20922789888000.0, -1.0 / 87178291200.0, 1.0 / 479001600.0, -1.0 / 3628800.0,
-                           1.0 / 40320.0,          -1.0 / 720.0,         1.0 / 24.0};
+constexpr double kSin[] = {
+    1.0 / 355687428096000.0, -1.0 / 1307674368000.0, 1.0 / 6227020800.0, -1.0 / 39916800.0,
+    1.0 / 362880.0,          -1.0 / 5040.0,          1.0 / 120.0,        -1.0 / 6.0};
+constexpr double kCos[] = {
+    1.0 / 20922789888000.0, -1.0 / 87178291200.0, 1.0 / 479001600.0, -1.0 / 3628800.0,
+    1.0 / 40320.0,          -1.0 / 720.0,         1.0 / 24.0};
 
 // The reduced argument is high + low: the low part matters to the last bit near zeros.
 double sin_reduced(double high, double low) {
@@ -128,9 +132,17 @@ double exp_parts(double x, double x_low) {
   const double r = high + low;
   const double r_low = low - (r - high);
   double poly = 1.0 / 6227020800.0;  // 1/13!
-  double factorial_inverse[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
-                                1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
-                                1.0 / 24.0,        1.0 / 6.0,        0.5};
+  double factorial_inverse[] = {1.0 / 479001600.0,
+                                1.0 / 39916800.0,
+                                1.0 / 3628800.0,
+                                1.0 / 362880.0,
+                                1.0 / 40320.0,
+                                1.0 / 5040.0,
+                                1.0 / 720.0,
+                                1.0 / 120.0,
+                                1.0 / 24.0,
+                                1.0 / 6.0,
+                                0.5};
   for (double c : factorial_inverse) poly = std::fma(poly, r, c);
   const double tail = std::fma(r * r, poly, r_low);
   const double sum = 1.0 + (r + tail);
@@ -148,20 +160,28 @@ double floor(double x) {
 double sin(double x) {
   const Reduced r = reduce(x);
   switch (r.quadrant) {
-    case 0: return sin_reduced(r.high, r.low);
-    case 1: return cos_reduced(r.high, r.low);
-    case 2: return -sin_reduced(r.high, r.low);
-    default: return -cos_reduced(r.high, r.low);
+    case 0:
+      return sin_reduced(r.high, r.low);
+    case 1:
+      return cos_reduced(r.high, r.low);
+    case 2:
+      return -sin_reduced(r.high, r.low);
+    default:
+      return -cos_reduced(r.high, r.low);
   }
 }
 
 double cos(double x) {
   const Reduced r = reduce(x);
   switch (r.quadrant) {
-    case 0: return cos_reduced(r.high, r.low);
-    case 1: return -sin_reduced(r.high, r.low);
-    case 2: return -cos_reduced(r.high, r.low);
-    default: return sin_reduced(r.high, r.low);
+    case 0:
+      return cos_reduced(r.high, r.low);
+    case 1:
+      return -sin_reduced(r.high, r.low);
+    case 2:
+      return -cos_reduced(r.high, r.low);
+    default:
+      return sin_reduced(r.high, r.low);
   }
 }
 

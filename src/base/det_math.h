@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions in double precision that give the same bits on every machine and compiler (libm does not).
-// For constants and tables (windows, filterbanks, rope angles, twiddles) and for the log-mel front end; the F32
-// functions of the inner loops are in kernels/. Error: about 1 ulp of double, so a result rounded to float is the
-// correctly rounded one but for rare ties.
+// Elementary functions in double precision that give the same bits on every machine and compiler
+// (libm does not). For constants and tables (windows, filterbanks, rope angles, twiddles) and for
+// the log-mel front end; the F32 functions of the inner loops are in kernels/. Error: about 1 ulp
+// of double, so a result rounded to float is the correctly rounded one but for rare ties.
 #pragma once
 
 namespace rill::det {
@@ -10,7 +10,7 @@ namespace rill::det {
 double sin(double x);  ///< |x| <= 1e9
 double cos(double x);  ///< |x| <= 1e9
 double exp(double x);
-double log(double x);  ///< x > 0
+double log(double x);                      ///< x > 0
 double pow(double base, double exponent);  ///< base > 0
 double floor(double x);
 

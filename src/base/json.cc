@@ -117,9 +117,7 @@ Json Json::integer(int64_t value) { return Json(Value(value)); }
 
 Json Json::number(double value) { return Json(Value(value)); }
 
-Json Json::big_integer(std::string digits) {
-  return Json(Value(BigInteger{std::move(digits)}));
-}
+Json Json::big_integer(std::string digits) { return Json(Value(BigInteger{std::move(digits)})); }
 
 Json Json::string(std::string value) { return Json(Value(std::move(value))); }
 

@@ -10,7 +10,8 @@ namespace rill {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-/// A sink and the least level that reaches it; a value, passed by pointer. Without a sink nothing happens.
+/// A sink and the least level that reaches it; a value, passed by pointer. Without a sink nothing
+/// happens.
 struct Logger {
   void (*sink)(void* user, LogLevel level, std::string_view message) = nullptr;
   void* user = nullptr;

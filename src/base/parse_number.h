@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locale-independent number parsing that takes the whole text or fails. (std::from_chars for floating point is missing
-// from one of our compilers' libraries.)
+// Locale-independent number parsing that takes the whole text or fails. (std::from_chars for
+// floating point is missing from one of our compilers' libraries.)
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace rill {
 [[nodiscard]] std::optional<int64_t> parse_int(std::string_view text);
 [[nodiscard]] std::optional<uint64_t> parse_uint(std::string_view text);
 
-/// A finite decimal number as in JSON, also with a leading '+' or '.'; no hex, no "inf", no "nan", no leftovers.
+/// A finite decimal number as in JSON, also with a leading '+' or '.'; no hex, no "inf", no "nan",
+/// no leftovers.
 [[nodiscard]] std::optional<double> parse_double(std::string_view text);
 
 /// true, false (also 1, 0, on, off, yes, no; ASCII case ignored).

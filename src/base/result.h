@@ -155,13 +155,14 @@ using Status = Result<void>;
 #define RILL_CONCAT(a, b) RILL_CONCAT_INNER(a, b)
 
 /// Returns the error of a Result expression from the calling function, if it has one.
-#define RILL_RETURN_IF_ERROR(expr)                              \
-  do {                                                          \
-    auto rill_status_ = (expr);                                 \
+#define RILL_RETURN_IF_ERROR(expr)                             \
+  do {                                                         \
+    auto rill_status_ = (expr);                                \
     if (!rill_status_) return std::move(rill_status_).error(); \
   } while (false)
 
-/// Evaluates a Result expression; assigns its value to lhs (which may declare) or returns its error.
+/// Evaluates a Result expression; assigns its value to lhs (which may declare) or returns its
+/// error.
 #define RILL_ASSIGN_OR_RETURN(lhs, expr) \
   RILL_ASSIGN_OR_RETURN_IMPL(RILL_CONCAT(rill_result_, __LINE__), lhs, expr)
 #define RILL_ASSIGN_OR_RETURN_IMPL(tmp, lhs, expr) \

@@ -15,11 +15,15 @@ void append_piece(char c, std::string& out);
 void append_piece(unsigned long long value, std::string& out);
 void append_piece(long long value, std::string& out);
 void append_piece(double value, std::string& out);  // shortest form of at most 9 digits
-inline void append_piece(const char* text, std::string& out) { append_piece(std::string_view(text), out); }
+inline void append_piece(const char* text, std::string& out) {
+  append_piece(std::string_view(text), out);
+}
 inline void append_piece(const std::string& text, std::string& out) {
   append_piece(std::string_view(text), out);
 }
-inline void append_piece(bool value, std::string& out) { append_piece(value ? "true" : "false", out); }
+inline void append_piece(bool value, std::string& out) {
+  append_piece(value ? "true" : "false", out);
+}
 template <std::signed_integral T>
 void append_piece(T value, std::string& out) {
   append_piece(static_cast<long long>(value), out);
@@ -28,7 +32,9 @@ template <std::unsigned_integral T>
 void append_piece(T value, std::string& out) {
   append_piece(static_cast<unsigned long long>(value), out);
 }
-inline void append_piece(float value, std::string& out) { append_piece(static_cast<double>(value), out); }
+inline void append_piece(float value, std::string& out) {
+  append_piece(static_cast<double>(value), out);
+}
 /// Prints "[a, b, c]".
 template <typename T>
 void append_piece(std::span<T> values, std::string& out) {
@@ -47,8 +53,8 @@ template <typename... Pieces>
   return out;
 }
 
-/// Text fit for a one-line message: control bytes and ill-formed UTF-8 are escaped as \xNN, and anything past
-/// max_bytes is cut with "...". For showing untrusted names.
+/// Text fit for a one-line message: control bytes and ill-formed UTF-8 are escaped as \xNN, and
+/// anything past max_bytes is cut with "...". For showing untrusted names.
 [[nodiscard]] std::string printable(std::string_view text, size_t max_bytes = 100);
 
 }  // namespace rill

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ThreadPool: fork-join over a fixed set of threads that spin briefly, then park. No allocation and no lock per call.
+// ThreadPool: fork-join over a fixed set of threads that spin briefly, then park. No allocation and
+// no lock per call.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +22,13 @@ class ThreadPool {
 
   [[nodiscard]] size_t num_threads() const;
 
-  /// Calls fn(index) for every index in [0, count), spread over the threads, and returns when all are done.
-  /// Which thread runs which index is not defined: fn must write only what belongs to its index.
+  /// Calls fn(index) for every index in [0, count), spread over the threads, and returns when all
+  /// are done. Which thread runs which index is not defined: fn must write only what belongs to its
+  /// index.
   template <typename Fn>
   void parallel_for(size_t count, const Fn& fn) {
-    run(count, [](const void* f, size_t index) { (*static_cast<const Fn*>(f))(index); }, &fn);
+    run(
+        count, [](const void* f, size_t index) { (*static_cast<const Fn*>(f))(index); }, &fn);
   }
 
  private:
@@ -37,7 +40,8 @@ class ThreadPool {
   std::unique_ptr<State> state_;
 };
 
-/// Physical cores that this process may use: affinity mask and container CPU quota respected; at least 1.
+/// Physical cores that this process may use: affinity mask and container CPU quota respected; at
+/// least 1.
 [[nodiscard]] size_t default_num_threads();
 
 }  // namespace rill

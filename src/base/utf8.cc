@@ -4,7 +4,8 @@
 namespace rill {
 namespace {
 
-/// Length of the sequence that a lead byte opens, and the legal range of its second byte (Unicode table 3-7).
+/// Length of the sequence that a lead byte opens, and the legal range of its second byte (Unicode
+/// table 3-7).
 struct Lead {
   size_t length;
   unsigned char second_min;
@@ -45,7 +46,8 @@ Utf8Char decode_utf8(std::string_view text) {
 }
 
 void append_utf8(char32_t code_point, std::string& out) {
-  if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point <= 0xDFFF)) code_point = kReplacementChar;
+  if (code_point > 0x10FFFF || (code_point >= 0xD800 && code_point <= 0xDFFF))
+    code_point = kReplacementChar;
   const auto c = static_cast<uint32_t>(code_point);
   if (c < 0x80) {
     out += static_cast<char>(c);

@@ -15,8 +15,8 @@ inline constexpr char32_t kReplacementChar = 0xFFFD;
 /// One decoding step.
 struct Utf8Char {
   char32_t code_point = kReplacementChar;
-  size_t bytes = 0;         ///< bytes consumed; for ill-formed input the length of the maximal subpart
-  bool valid = false;       ///< false: code_point is U+FFFD
+  size_t bytes = 0;    ///< bytes consumed; for ill-formed input the length of the maximal subpart
+  bool valid = false;  ///< false: code_point is U+FFFD
   bool incomplete = false;  ///< ill-formed only because the text ends inside a character
 };
 

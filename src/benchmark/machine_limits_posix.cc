@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmark/machine_limits.h"
-
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
+#include "benchmark/machine_limits.h"
 
 namespace rill::benchmark {
 namespace {

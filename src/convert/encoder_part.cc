@@ -20,7 +20,7 @@ class LayerWriter {
  public:
   LayerWriter(const PartWriter& out, const AudioConfig& config, size_t layer)
       : out_(out),
-        D_(config.encoder_width),
+        width_(config.encoder_width),
         heads_(config.encoder_heads),
         to_(cat("a.blk.", layer, ".")),
         from_(cat("conformer.layers.", layer, ".")) {}
@@ -42,8 +42,8 @@ class LayerWriter {
     return out_.vector(cat(to_, to, ".bias"), cat(from_, from, ".bias"), size);
   }
   Status norm(std::string_view to, std::string_view from) const {
-    RILL_RETURN_IF_ERROR(out_.vector(cat(to_, to, ".weight"), cat(from_, from, ".weight"), D_));
-    return bias(to, from, D_);
+    RILL_RETURN_IF_ERROR(out_.vector(cat(to_, to, ".weight"), cat(from_, from, ".weight"), width_));
+    return bias(to, from, width_);
   }
   Status linear(std::string_view to, std::string_view from, size_t rows, size_t cols) const {
     RILL_RETURN_IF_ERROR(
@@ -56,18 +56,18 @@ class LayerWriter {
     const std::string up = cat(from_, from, ".linear1.weight");
     RILL_ASSIGN_OR_RETURN(const TensorView view, out_.source.take_any(up, 2));
     const size_t inner = view.shape.dim(0);
-    RILL_RETURN_IF_ERROR(linear(cat("ffn_up", suffix), cat(from, ".linear1"), inner, D_));
-    return linear(cat("ffn_down", suffix), cat(from, ".linear2"), D_, inner);
+    RILL_RETURN_IF_ERROR(linear(cat("ffn_up", suffix), cat(from, ".linear1"), inner, width_));
+    return linear(cat("ffn_down", suffix), cat(from, ".linear2"), width_, inner);
   }
 
   Status attention() const {
-    RILL_RETURN_IF_ERROR(linear("attn_q", "self_attn.linear_q", D_, D_));
-    RILL_RETURN_IF_ERROR(linear("attn_k", "self_attn.linear_k", D_, D_));
-    RILL_RETURN_IF_ERROR(linear("attn_v", "self_attn.linear_v", D_, D_));
-    RILL_RETURN_IF_ERROR(linear("attn_out", "self_attn.linear_out", D_, D_));
-    RILL_RETURN_IF_ERROR(
-        out_.matrix(to_ + "linear_pos.weight", from_ + "self_attn.linear_pos.weight", {D_, D_}));
-    const Shape heads = {heads_, D_ / heads_};
+    RILL_RETURN_IF_ERROR(linear("attn_q", "self_attn.linear_q", width_, width_));
+    RILL_RETURN_IF_ERROR(linear("attn_k", "self_attn.linear_k", width_, width_));
+    RILL_RETURN_IF_ERROR(linear("attn_v", "self_attn.linear_v", width_, width_));
+    RILL_RETURN_IF_ERROR(linear("attn_out", "self_attn.linear_out", width_, width_));
+    RILL_RETURN_IF_ERROR(out_.matrix(to_ + "linear_pos.weight",
+                                     from_ + "self_attn.linear_pos.weight", {width_, width_}));
+    const Shape heads = {heads_, width_ / heads_};
     for (const char* name : {"pos_bias_u", "pos_bias_v"}) {
       RILL_RETURN_IF_ERROR(
           out_.wide(to_ + name, cat(from_, "self_attn.", name), heads, kPosBiasNote));
@@ -76,34 +76,34 @@ class LayerWriter {
   }
 
   Status conv_module() const {
-    RILL_RETURN_IF_ERROR(pointwise("conv_pw1", "conv.pointwise_conv1", 2 * D_));
+    RILL_RETURN_IF_ERROR(pointwise("conv_pw1", "conv.pointwise_conv1", 2 * width_));
     const std::string taps = from_ + "conv.depthwise_conv.weight";
     RILL_ASSIGN_OR_RETURN(const TensorView view, out_.source.take_any(taps, 3));
     RILL_RETURN_IF_ERROR(
-        out_.wide(to_ + "conv_dw.weight", taps, {D_, view.shape.dim(2)}, kConvNote));
-    RILL_RETURN_IF_ERROR(bias("conv_dw", "conv.depthwise_conv", D_));
+        out_.wide(to_ + "conv_dw.weight", taps, {width_, view.shape.dim(2)}, kConvNote));
+    RILL_RETURN_IF_ERROR(bias("conv_dw", "conv.depthwise_conv", width_));
     RILL_RETURN_IF_ERROR(batch_norm());
-    return pointwise("conv_pw2", "conv.pointwise_conv2", D_);
+    return pointwise("conv_pw2", "conv.pointwise_conv2", width_);
   }
 
   Status pointwise(std::string_view to, std::string_view from, size_t rows) const {
-    RILL_RETURN_IF_ERROR(out_.wide(cat(to_, to, ".weight"), cat(from_, from, ".weight"), {rows, D_},
-                                   kPointwiseNote));
+    RILL_RETURN_IF_ERROR(out_.wide(cat(to_, to, ".weight"), cat(from_, from, ".weight"),
+                                   {rows, width_}, kPointwiseNote));
     return bias(to, from, rows);
   }
 
   /// scale = gamma / sqrt(variance + eps), shift = beta - mean * scale, in F32.
   Status batch_norm() const {
     const auto values = [&](std::string_view name) {
-      return out_.source.take_values(cat(from_, "conv.batch_norm.", name), {D_});
+      return out_.source.take_values(cat(from_, "conv.batch_norm.", name), {width_});
     };
     RILL_ASSIGN_OR_RETURN(const std::vector<float> gamma, values("weight"));
     RILL_ASSIGN_OR_RETURN(const std::vector<float> beta, values("bias"));
     RILL_ASSIGN_OR_RETURN(const std::vector<float> mean, values("running_mean"));
     RILL_ASSIGN_OR_RETURN(const std::vector<float> variance, values("running_var"));
-    std::vector<float> scale(D_);
-    std::vector<float> shift(D_);
-    for (size_t i = 0; i < D_; ++i) {
+    std::vector<float> scale(width_);
+    std::vector<float> shift(width_);
+    for (size_t i = 0; i < width_; ++i) {
       scale[i] = gamma[i] / std::sqrt(variance[i] + kBatchNormEps);
       shift[i] = beta[i] - mean[i] * scale[i];
     }
@@ -113,11 +113,11 @@ class LayerWriter {
   }
   void add_folded(std::string_view to, std::vector<float> values) const {
     out_.tensors.push_back(
-        {cat(to_, to), {D_}, DType::kF32, {}, std::move(values), "batch norm, folded"});
+        {cat(to_, to), {width_}, DType::kF32, {}, std::move(values), "batch norm, folded"});
   }
 
   const PartWriter& out_;
-  size_t D_;
+  size_t width_;
   size_t heads_;
   std::string to_;
   std::string from_;

@@ -43,7 +43,8 @@ namespace rill::kernels {
 
 namespace {
 
-/// True if kernels of `row` run on a processor chosen as `tier`: tiers of one family include the lower ones.
+/// True if kernels of `row` run on a processor chosen as `tier`: tiers of one family include the
+/// lower ones.
 bool runs_on(IsaTier row, IsaTier tier) {
   if (row == IsaTier::kScalar || row == tier) return true;
   if (tier == IsaTier::kNeon || row == IsaTier::kNeon) return false;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // KernelTable: one function pointer per kernel, filled for a tier from the families' .inc rows.
 //
-// Adding a kernel: a file <family>/<family>_<tier>.cc that defines `<function>_<tier>` in rill::kernels, and one row
-// RILL_KERNEL(function, tier) in <family>/<family>.inc. The row yields the dispatch entry, the bit-equality test
-// against scalar (tests/kernel) and the benchmark (bench/kernel).
+// Adding a kernel: a file <family>/<family>_<tier>.cc that defines `<function>_<tier>` in
+// rill::kernels, and one row RILL_KERNEL(function, tier) in <family>/<family>.inc. The row yields
+// the dispatch entry, the bit-equality test against scalar (tests/kernel) and the benchmark
+// (bench/kernel).
 #pragma once
 
 #include <span>
@@ -28,8 +29,8 @@ struct KernelTable {
 #undef RILL_KERNEL
 };
 
-/// The best kernel of each function that runs on `tier` (which the processor must support): its own row, or the row of
-/// the nearest lower tier, down to scalar.
+/// The best kernel of each function that runs on `tier` (which the processor must support): its own
+/// row, or the row of the nearest lower tier, down to scalar.
 [[nodiscard]] const KernelTable& kernel_table(IsaTier tier);
 
 /// One registered row, for tests, benchmarks and `rill inspect cpu`.

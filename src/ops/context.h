@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: what every op needs. Ops check shapes, split work over threads and call kernels; nothing else threads.
+// Context: what every op needs. Ops check shapes, split work over threads and call kernels; nothing
+// else threads.
 #pragma once
 
 #include "base/arena.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Row-wise and element-wise ops. Elementary functions are our own F32 polynomials (docs/numerics.md, rule 8).
+// Row-wise and element-wise ops. Elementary functions are our own F32 polynomials
+// (docs/numerics.md, rule 8).
 #pragma once
 
 #include <cstddef>
@@ -11,15 +12,17 @@
 
 namespace rill::ops {
 
-/// out[t] = weight * (x[t] / sqrt(mean(x[t]^2) + eps)), the product with 1/sqrt first, then with weight.
-/// Shapes: x, out [T, D] (may be the same), weight [D].
+/// out[t] = weight * (x[t] / sqrt(mean(x[t]^2) + eps)), the product with 1/sqrt first, then with
+/// weight. Shapes: x, out [T, D] (may be the same), weight [D].
 void rms_norm(Context& context, ConstMat x, const float* weight, float eps, Mat out);
 
 /// The same over each of `num_heads` slices of head_dim = x.cols / num_heads; weight [head_dim].
-void rms_norm_heads(Context& context, ConstMat x, size_t num_heads, const float* weight, float eps, Mat out);
+void rms_norm_heads(Context& context, ConstMat x, size_t num_heads, const float* weight, float eps,
+                    Mat out);
 
 /// out[t] = (x[t] - mean) / sqrt(var + eps) * weight + bias, biased variance of the centred values.
-void layer_norm(Context& context, ConstMat x, const float* weight, const float* bias, float eps, Mat out);
+void layer_norm(Context& context, ConstMat x, const float* weight, const float* bias, float eps,
+                Mat out);
 
 /// y += alpha * x (one FMA each when alpha != 1, else an addition).
 void add_scaled(Context& context, ConstMat x, float alpha, Mat y);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products of activations with stored weights, in the summation order of docs/numerics.md (rules 3 to 5).
+// Matrix products of activations with stored weights, in the summation order of docs/numerics.md
+// (rules 3 to 5).
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +17,8 @@ namespace rill::ops {
 /// Shapes: x [T, K], weights [N, K], bias [N] or nullptr, out [T, N].
 /// Quantized weights quantize x first (rule 3): per row and per 32 values.
 /// Errors: kOutOfMemory (scratch).
-Status matmul(Context& context, ConstMat x, const quant::PackedMatrix& weights, const float* bias, Mat out);
+Status matmul(Context& context, ConstMat x, const quant::PackedMatrix& weights, const float* bias,
+              Mat out);
 
 /// One product of several that share their input.
 struct MatmulTarget {
@@ -25,7 +27,8 @@ struct MatmulTarget {
   Mat out;
 };
 
-/// The same for several matrices with one input (q, k, v; gate and up): x is quantized once, threads join once.
+/// The same for several matrices with one input (q, k, v; gate and up): x is quantized once,
+/// threads join once.
 Status matmul(Context& context, ConstMat x, std::span<const MatmulTarget> targets);
 inline Status matmul(Context& context, ConstMat x, std::initializer_list<MatmulTarget> targets) {
   return matmul(context, x, std::span<const MatmulTarget>(targets.begin(), targets.size()));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotary position embedding. Angles are formed in F32 as the reference does; their sine and cosine in double.
+// Rotary position embedding. Angles are formed in F32 as the reference does; their sine and cosine
+// in double.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ enum class RopeLayout {
 
 /// Cosines and sines for positions first_position .. first_position + T - 1.
 /// Shapes: inv_freq [d/2], cos_sin [T, d]: the row's cosines, then its sines.
-/// Source: transformers modeling_lfm2, Lfm2RotaryEmbedding.forward (angle = float(position) * inv_freq).
+/// Source: transformers modeling_lfm2, Lfm2RotaryEmbedding.forward (angle = float(position) *
+/// inv_freq).
 void rope_table(std::span<const float> inv_freq, size_t first_position, Mat cos_sin);
 
 /// Rotates each head of x [T, H*d] in place.
