@@ -36,9 +36,10 @@ std::string formatted(const Transcript& transcript, const char* format) {
 TEST(JoinTranscripts, PutsSpacesOnlyBetweenAsciiAndAsciiWords) {
   EXPECT_EQ(join({"one.", "Two."}), "one. Two.");
   EXPECT_EQ(join({"  one ", "", " \n", "two"}), "one two");
-  EXPECT_EQ(join({"こんにちは。", "世界。"}), "こんにちは。世界。");
-  EXPECT_EQ(join({"abc", "世界"}), "abc世界");
-  EXPECT_EQ(join({"世界", "abc"}), "世界abc");
+  EXPECT_EQ(join({"\u3053\u3093\u306b\u3061\u306f\u3002", "\u4e16\u754c\u3002"}),
+            "\u3053\u3093\u306b\u3061\u306f\u3002\u4e16\u754c\u3002");
+  EXPECT_EQ(join({"abc", "\u4e16\u754c"}), "abc\u4e16\u754c");
+  EXPECT_EQ(join({"\u4e16\u754c", "abc"}), "\u4e16\u754cabc");
   EXPECT_EQ(join({"one", "(two)"}), "one(two)");
   EXPECT_EQ(join({}), "");
 }
