@@ -49,12 +49,11 @@ fuzz_smoke() {
 step "release: build" build release
 step "lint" tools/lint.sh --fast
 step "release: tests" run_tests release
-step "dev (address and undefined behaviour sanitizers): build" build dev
-step "dev: tests" run_tests dev
-step "noexcept: build the library and the command line on it" build noexcept rill_cli
-step "noexcept: version" build/noexcept/rill --version
-step "tsan: build the threaded tests" build tsan base_test api_c_test api_cpp_test
-step "tsan: tests" run_tests tsan -R '^(base_test|api_c_test|api_cpp_test)$'
+# The sanitizers' build also has the library without exceptions; it runs each test once, on the best tier.
+step "dev (address and undefined behaviour sanitizers, no exceptions): build" build dev
+step "dev: tests" run_tests dev -LE 'per_isa|slow'
+step "tsan: build the threaded tests" build tsan base_test ops_test
+step "tsan: tests" run_tests tsan -R '^(base_test|ops_test)$'
 step "fuzz: build" build fuzz
 step "fuzz: a few seconds each" fuzz_smoke
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audio/mono.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/str_cat.h"
 
@@ -55,6 +57,14 @@ Result<std::vector<float>> read_mono(AudioReader& reader, uint32_t target_rate_h
                                                               reader.channels(), target_rate_hz));
   std::vector<float> piece(size_t{4096} * reader.channels());
   std::vector<float> mono;
+  // A length that the container only claims must not allocate more than its bytes could hold: the
+  // claim is trusted up to an hour, which later growth doubles.
+  constexpr int64_t kTrustedSeconds = 3600;
+  if (const auto total = reader.format().total_frames) {
+    const double seconds = static_cast<double>(*total) / reader.sample_rate_hz();
+    const double trusted = std::clamp(seconds, 0.0, static_cast<double>(kTrustedSeconds));
+    mono.reserve(static_cast<size_t>(trusted * target_rate_hz) + target_rate_hz);
+  }
   bool more = true;
   while (more) {
     RILL_ASSIGN_OR_RETURN(const size_t frames, reader.read(piece));

@@ -93,14 +93,29 @@ struct ChunkOutcome {
   size_t prompt_steps = 0;
 };
 
+/// How far the whole run is, as its chunks tell it.
+struct Progress {
+  const AsrRun& run;
+  double done_before;  // part of the audio in earlier chunks
+  double part;         // part of the audio in this chunk
+
+  /// `within` is the part of the chunk's work that is done.
+  void report(double within) const {
+    if (run.progress != nullptr) run.progress(run.progress_user, done_before + part * within);
+  }
+};
+// About where the time of a chunk goes: encoder and prefill, then decoding.
+constexpr double kPrefilledPart = 0.6;
+
 /// Greedy transcription of one chunk.
 Result<ChunkOutcome> transcribe_chunk(const Model& model, ops::Context& context,
                                       std::span<const float> samples, const AsrOptions& options,
-                                      const AsrRun& run) {
+                                      const AsrRun& run, const Progress& progress) {
   ChunkOutcome outcome;
   if (is_silent(samples)) return outcome;
   RILL_ASSIGN_OR_RETURN(auto sequence, prefill(model, context, samples, run));
   outcome.prompt_steps = sequence.position();
+  progress.report(kPrefilledPart);
   session::GenerateOptions generate;
   generate.max_tokens = options.max_tokens;
   generate.stop_ids = stop_ids(model);
@@ -136,10 +151,14 @@ bool cancelled(const AsrRun& run) { return run.cancel != nullptr && run.cancel->
 Status transcribe_chunks(const Model& model, ops::Context& context, std::span<const float> samples,
                          const std::vector<SampleRange>& chunks, const AsrOptions& options,
                          const AsrRun& run, Transcript& transcript) {
+  const auto total = static_cast<double>(samples.size());
   for (const SampleRange& chunk : chunks) {
-    auto outcome = cancelled(run)
-                       ? Error{ErrorCode::kCancelled, "transcribe: cancelled"}
-                       : transcribe_chunk(model, context, samples_of(samples, chunk), options, run);
+    const Progress progress{run, static_cast<double>(chunk.begin) / total,
+                            static_cast<double>(chunk.length()) / total};
+    progress.report(0.0);
+    auto outcome = cancelled(run) ? Error{ErrorCode::kCancelled, "transcribe: cancelled"}
+                                  : transcribe_chunk(model, context, samples_of(samples, chunk),
+                                                     options, run, progress);
     const bool was_cancelled = outcome ? outcome->stop_reason == session::StopReason::kCancelled
                                        : outcome.error().code == ErrorCode::kCancelled;
     if (was_cancelled) {
@@ -158,10 +177,7 @@ Status transcribe_chunks(const Model& model, ops::Context& context, std::span<co
     transcript.prompt_steps += outcome->prompt_steps;
     transcript.generated_tokens += segment.tokens.size();
     transcript.segments.push_back(std::move(segment));
-    if (run.progress != nullptr) {
-      run.progress(run.progress_user,
-                   static_cast<double>(chunk.end) / static_cast<double>(samples.size()));
-    }
+    progress.report(1.0);
   }
   return {};
 }
