@@ -50,6 +50,13 @@ void put_fifth_bits(const ChunkWriter& out, size_t block, size_t row, uint32_t b
   for (size_t j = 0; j < 4; ++j) plane[j] = every_fourth_bit(bits >> j);
 }
 
+// Four bytes as one word; what is done to it treats its bytes alike.
+uint32_t load_word(const uint8_t* bytes) {
+  uint32_t word = 0;
+  std::memcpy(&word, bytes, sizeof(word));
+  return word;
+}
+
 uint32_t load_le32(const uint8_t (&b)[4]) {
   return uint32_t{b[0]} | uint32_t{b[1]} << 8 | uint32_t{b[2]} << 16 | uint32_t{b[3]} << 24;
 }
@@ -114,27 +121,32 @@ void put(const BlockQ4_K& b, size_t, size_t row, const ChunkWriter& out) { put_s
 void put(const BlockQ5_K& b, size_t, size_t row, const ChunkWriter& out) {
   put_super(b, row, out);
   for (size_t j = 0; j < kBlocksPerChunk; ++j) {
-    uint32_t bits = 0;
-    for (size_t i = 0; i < 32; ++i) bits |= static_cast<uint32_t>((b.high[i] >> j) & 1) << i;
-    put_fifth_bits(out, j, row, bits);
+    uint32_t plane = 0;  // four bytes at once: bit g of each is bit j of byte 4g.. of high
+    for (size_t g = 0; g < 8; ++g) plane |= (load_word(b.high + 4 * g) >> j & 0x01010101) << g;
+    std::memcpy(out.plane(j, row), &plane, sizeof(plane));
   }
 }
+// Quants of a Q6_K superblock four bytes at a time. Block j is quarter j % 4 of half j / 4: the
+// spec's bit layout.
 void put(const BlockQ6_K& b, size_t, size_t row, const ChunkWriter& out) {
   out.put_half(0, row, b.d);
   for (size_t j = 0; j < kBlocksPerChunk; ++j) {
-    std::array<uint8_t, 32> q;
-    for (size_t i = 0; i < 32; ++i) q[i] = q6_k_quant(b, 32 * j + i);
-    std::array<uint8_t, 16> nibbles;
-    for (size_t i = 0; i < 16; ++i)
-      nibbles[i] = static_cast<uint8_t>((q[i] & 15) | (q[i + 16] & 15) << 4);
-    out.put_nibbles(j, row, nibbles);
-    uint8_t* plane = out.plane(j, row);
+    const size_t quarter = j % 4;
+    const uint8_t* low = b.low + j / 4 * 64 + quarter % 2 * 32;
+    const uint8_t* high = b.high + j / 4 * 32;
+    const size_t shift = quarter / 2 * 4;
+    for (size_t g = 0; g < 4; ++g) {
+      const uint32_t first = load_word(low + 4 * g) >> shift & 0x0f0f0f0f;
+      const uint32_t second = load_word(low + 16 + 4 * g) >> shift & 0x0f0f0f0f;
+      const uint32_t nibbles = first | second << 4;
+      out.put_group(j, g, row, &nibbles);
+    }
     for (size_t half = 0; half < 2; ++half) {
-      for (size_t i = 0; i < 4; ++i) {
-        const uint8_t* value = q.data() + 16 * half + i;  // value[4g]: column 4g + i of the half
-        plane[64 * half + i] = static_cast<uint8_t>(value[0] >> 4 | value[4] >> 4 << 2 |
-                                                    value[8] >> 4 << 4 | value[12] >> 4 << 6);
+      uint32_t plane = 0;
+      for (size_t g = 0; g < 4; ++g) {
+        plane |= (load_word(high + 16 * half + 4 * g) >> (2 * quarter) & 0x03030303) << (2 * g);
       }
+      std::memcpy(out.plane(j, row) + 64 * half, &plane, sizeof(plane));
       out.scales()[32 + (2 * j + half) * 16 + row] = static_cast<uint8_t>(b.scales[2 * j + half]);
     }
   }
