@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Everything that a change has to pass, as `make test` and the CI run it: each preset's build and tests, the lint
-# checks, and a few seconds of each fuzz target. Stops at the first step that fails.
+# Everything that a change has to pass, as `make test` and the CI run it: builds, tests, lint checks, and a few seconds of
+# each fuzz target. Stops at the first step that fails. tools/test.sh --all runs every test in both builds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,12 +46,31 @@ fuzz_smoke() {
   done
 }
 
-step "release: build" build release
-step "lint" tools/lint.sh --fast
-step "release: tests" run_tests release
-# The sanitizers' build also has the library without exceptions; it runs each test once, on the best tier.
-step "dev (address and undefined behaviour sanitizers, no exceptions): build" build dev
-step "dev: tests" run_tests dev -LE 'per_isa|slow'
+# Every test runs at least once. What reads untrusted bytes or manages memory runs under the sanitizers; what depends on
+# optimised kernels, and the program itself, in the release build. `--all` builds and runs everything in both.
+sanitized=(base_test tensor_test quant_test format_test audio_test codec_test text_tokenizer_test text_chat_test
+  convert_test kernel_rows_test matmul_kernel_test session_test model_lfm2_test model_lfm2_audio_test tasks_test)
+only_sanitized=(base_test tensor_test quant_test format_test audio_test codec_test text_tokenizer_test text_chat_test
+  convert_test)
+pattern() { local IFS='|'; echo "^($*)\$"; }
+
+if [ "${1:-}" = --all ]; then
+  step "release: build" build release
+  step "lint" tools/lint.sh --fast
+  step "release: tests" run_tests release
+  step "dev (address and undefined behaviour sanitizers, no exceptions): build" build dev
+  step "dev: tests" run_tests dev -LE slow
+else
+  release_targets=(rill_cli rill_headers kernel_rows_test matmul_kernel_test ops_test matmul_test session_test
+    model_lfm2_test model_lfm2_audio_test model_silero_vad_test tasks_test verify_test conformance_lfm2_text_test
+    conformance_audio_test api_c_test api_cpp_test api_header_example api_docs_example cli_parts_test start_tier
+    matmul_bench)
+  step "release: build" build release "${release_targets[@]}"
+  step "lint" tools/lint.sh --fast
+  step "release: tests" run_tests release -E "$(pattern "${only_sanitized[@]}")"
+  step "dev (address and undefined behaviour sanitizers, no exceptions): build" build dev "${sanitized[@]}"
+  step "dev: tests" run_tests dev -R "$(pattern "${sanitized[@]}")"
+fi
 step "tsan: build the threaded tests" build tsan base_test ops_test
 step "tsan: tests" run_tests tsan -R '^(base_test|ops_test)$'
 step "fuzz: build" build fuzz

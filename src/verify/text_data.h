@@ -15,5 +15,7 @@ void verify_quant_blocks(Run& run, const std::string& name, Report& report);
 void verify_ops(Run& run, const std::string& name, Report& report);
 /// tokenizer/: every case of cases.json on every tokenizer file there.
 void verify_tokenizer(Run& run, const std::string& name, Report& report);
+/// chat_cases.json: prompts of the built-in chat templates.
+void verify_chat_cases(Run& run, const std::string& name, Report& report);
 
 }  // namespace rill::verify

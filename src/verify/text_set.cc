@@ -9,10 +9,6 @@
 namespace rill::verify {
 namespace {
 
-void verify_chat_cases(Run&, const std::string&, Report& report) {
-  report.not_built("", "chat templates are not in this build");
-}
-
 Status add_checkpoints(const std::string& set_dir, std::vector<Subject>& out) {
   RILL_ASSIGN_OR_RETURN(const Json manifest, read_json(set_dir + "/manifest.json"));
   const Json* cases = manifest.find("cases");
