@@ -45,8 +45,8 @@ SEES = {
     "tasks": TASKS | ALL_MODELS,
     "inspect": TASKS | ALL_MODELS | {"kernels"},
     "verify": TASKS | ALL_MODELS | {"tasks"},
-    "benchmark": TASKS | ALL_MODELS | {"tasks", "kernels"},
-    "bindings": TASKS | ALL_MODELS | {"convert", "tasks", "inspect", "verify", "benchmark", "kernels", "rill"},
+    "measure": TASKS | ALL_MODELS | {"tasks", "kernels"},
+    "bindings": TASKS | ALL_MODELS | {"convert", "tasks", "inspect", "verify", "measure", "kernels", "rill"},
     "apps": {"rill"},
 }
 

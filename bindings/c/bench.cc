@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measuring speed.
-#include "benchmark/benchmark.h"
+#include "measure/speed.h"
 #include "objects.h"
 
 using namespace rill;
@@ -14,7 +14,7 @@ rill_status rill_bench(rill_engine* engine, const rill_bench_options* options, r
     return fail(ErrorCode::kInvalidArgument, "bench: engine, options, model or json is NULL",
                 error);
   }
-  benchmark::BenchmarkOptions run;
+  measure::SpeedOptions run;
   run.model = options->model;
   run.prefill.assign(options->prefill, options->prefill + options->num_prefill);
   run.depths.assign(options->depths, options->depths + options->num_depths);
@@ -28,7 +28,7 @@ rill_status rill_bench(rill_engine* engine, const rill_bench_options* options, r
   Arena scratch;
   ops::Context context{engine->kernels, engine->pool.get(), &scratch};
   const std::lock_guard<std::mutex> turn(engine->compute);
-  auto report = benchmark::run_benchmark(context, run);
+  auto report = measure::measure_speed(context, run);
   if (!report) return fail(std::move(report).error(), error);
   *json = new rill_string{report->dump()};
   return RILL_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmark/benchmark.h"
+#include "measure/speed.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,8 +12,8 @@
 #include "audio/log_mel.h"
 #include "base/cpu_features.h"
 #include "base/str_cat.h"
-#include "benchmark/machine_limits.h"
 #include "kernels/kernel_table.h"
+#include "measure/machine_limits.h"
 #include "model/conformer/config.h"
 #include "model/lfm2/load.h"
 #include "model/lfm2_audio/package.h"
@@ -22,7 +22,7 @@
 #include "tasks/speech_writer.h"
 #include "tasks/tts.h"
 
-namespace rill::benchmark {
+namespace rill::measure {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -45,7 +45,7 @@ struct Loaded {
   }
 };
 
-Result<Loaded> load(const BenchmarkOptions& options, ThreadPool& pool) {
+Result<Loaded> load(const SpeedOptions& options, ThreadPool& pool) {
   Loaded loaded;
   std::error_code ignored;
   if (std::filesystem::is_directory(options.model, ignored)) {
@@ -128,7 +128,7 @@ Result<double> prefill_rate(ops::Context& context, const Backbone& backbone, DTy
 }
 
 Result<Json> measure_prefill(ops::Context& context, const Backbone& backbone,
-                             const BenchmarkOptions& options) {
+                             const SpeedOptions& options) {
   Json list = Json::array();
   for (const size_t length : options.prefill) {
     RILL_ASSIGN_OR_RETURN(auto rates, repeated(options.repeat, [&] {
@@ -155,7 +155,7 @@ Result<double> decode_rate(ops::Context& context, const Sequence& prompt, size_t
 }
 
 Result<Json> measure_decode(ops::Context& context, const Backbone& backbone,
-                            const BenchmarkOptions& options) {
+                            const SpeedOptions& options) {
   Json list = Json::array();
   for (const size_t depth : options.depths) {
     RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(backbone, options.kv_type));
@@ -186,7 +186,7 @@ std::vector<float> make_noise(size_t samples) {
 }
 
 Result<Json> measure_encode(ops::Context& context, const Model& package,
-                            const BenchmarkOptions& options) {
+                            const SpeedOptions& options) {
   const auto samples = make_noise(static_cast<size_t>(options.audio_seconds * 16000.0));
   RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples, package.log_mel_config()));
   RILL_ASSIGN_OR_RETURN(Tensor rows, Tensor::create(model::conformer::num_steps(mel.rows()),
@@ -212,7 +212,7 @@ Result<Json> measure_encode(ops::Context& context, const Model& package,
 
 /// Milliseconds per frame of speech: backbone step, depthformer and detokenizer.
 Result<Json> measure_frames(ops::Context& context, const Model& package,
-                            const BenchmarkOptions& options) {
+                            const SpeedOptions& options) {
   const auto& speech = *package.speech();
   RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(package.backbone(), DType::kF32));
   RILL_RETURN_IF_ERROR(
@@ -242,7 +242,7 @@ Result<Json> measure_frames(ops::Context& context, const Model& package,
   return entry;
 }
 
-Status check_options(const BenchmarkOptions& options, const Loaded& loaded) {
+Status check_options(const SpeedOptions& options, const Loaded& loaded) {
   const size_t context = loaded.backbone().config().context_length;
   for (const size_t length : options.prefill) {
     if (length == 0 || length > context) {
@@ -268,7 +268,7 @@ Status check_options(const BenchmarkOptions& options, const Loaded& loaded) {
 
 }  // namespace
 
-Result<Json> run_benchmark(ops::Context& context, const BenchmarkOptions& options) {
+Result<Json> measure_speed(ops::Context& context, const SpeedOptions& options) {
   const auto start = Clock::now();
   RILL_ASSIGN_OR_RETURN(const Loaded loaded, load(options, *context.pool));
   const double load_ms = seconds_since(start) * 1000.0;
@@ -307,4 +307,4 @@ Result<Json> run_benchmark(ops::Context& context, const BenchmarkOptions& option
   return report;
 }
 
-}  // namespace rill::benchmark
+}  // namespace rill::measure

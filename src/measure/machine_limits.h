@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 
-namespace rill::benchmark {
+namespace rill::measure {
 
 /// Bytes per second that all threads of the pool read together, best of a few passes over a buffer
 /// that no cache holds. Errors: kOutOfMemory.
@@ -16,4 +16,4 @@ Result<double> measure_read_bandwidth(ThreadPool& pool);
 /// The most memory that the process has held so far; 0 if the system does not say.
 [[nodiscard]] size_t peak_rss_bytes();
 
-}  // namespace rill::benchmark
+}  // namespace rill::measure

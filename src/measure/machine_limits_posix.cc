@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/aligned_buffer.h"
-#include "benchmark/machine_limits.h"
+#include "measure/machine_limits.h"
 
-namespace rill::benchmark {
+namespace rill::measure {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 30;
@@ -60,4 +60,4 @@ size_t peak_rss_bytes() {
   return static_cast<size_t>(usage.ru_maxrss) * 1024;  // Linux counts kilobytes
 }
 
-}  // namespace rill::benchmark
+}  // namespace rill::measure

@@ -12,9 +12,9 @@
 #include "ops/context.h"
 #include "tensor/dtype.h"
 
-namespace rill::benchmark {
+namespace rill::measure {
 
-struct BenchmarkOptions {
+struct SpeedOptions {
   std::string model;            ///< a GGUF with a text model or backbone, or a package directory
   std::vector<size_t> prefill;  ///< prompt lengths; empty: no prompts
   std::vector<size_t> depths;   ///< steps before the decoded ones
@@ -31,6 +31,6 @@ struct BenchmarkOptions {
 /// Errors: those of loading; kInvalidArgument (nothing to measure, lengths past the context);
 /// kInternal if the tier's
 ///         result is not the scalar one.
-Result<Json> run_benchmark(ops::Context& context, const BenchmarkOptions& options);
+Result<Json> measure_speed(ops::Context& context, const SpeedOptions& options);
 
-}  // namespace rill::benchmark
+}  // namespace rill::measure
