@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "model/lfm2/config.h"
 #include "unit/model/lfm2_support.h"
 
@@ -74,6 +76,8 @@ TEST(ConfigFromJson, NestedRopeBaseWins) {
 struct Width {
   std::string keys;
   size_t expected;
+
+  friend void PrintTo(const Width& width, std::ostream* out) { *out << width.keys; }
 };
 class ConfigFromJsonWidth : public testing::TestWithParam<Width> {};
 
@@ -130,6 +134,8 @@ TEST(ConfigFromJson, SlidingWindowBelongsToTheDetokenizer) {
 struct JsonRefusal {
   std::string keys;
   std::string message;
+
+  friend void PrintTo(const JsonRefusal& refusal, std::ostream* out) { *out << refusal.message; }
 };
 class ConfigFromJsonRefuses : public testing::TestWithParam<JsonRefusal> {};
 
