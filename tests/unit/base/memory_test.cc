@@ -13,7 +13,10 @@
 // the program.
 extern "C" const char*
 __asan_default_options();  // NOLINT(bugprone-reserved-identifier): the sanitizer's hook
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+// Visible, or the runtime of gcc does not find it.
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
 
 namespace rill {
 namespace {

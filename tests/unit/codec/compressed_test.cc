@@ -16,7 +16,10 @@
 
 // libsndfile 1.2 forgets this memory when a damaged Vorbis file does not open.
 extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() { return "leak:vorbis_info_init"; }
+// Visible, or the runtime of gcc does not find it.
+extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {
+  return "leak:vorbis_info_init";
+}
 
 namespace rill::codec {
 namespace {
