@@ -11,12 +11,12 @@
 
 // An allocation that is too large must fail under the address sanitizer as it does without, not end
 // the program.
-extern "C" const char*
-__asan_default_options();  // NOLINT(bugprone-reserved-identifier): the sanitizer's hook
-// Visible, or the runtime of gcc does not find it.
-extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
-  return "allocator_may_return_null=1";
-}
+// Visible, or the runtime of gcc does not find them.
+#define RILL_SANITIZER_HOOK extern "C" __attribute__((visibility("default"))) const char*
+RILL_SANITIZER_HOOK __asan_default_options();  // NOLINT(bugprone-reserved-identifier)
+RILL_SANITIZER_HOOK __asan_default_options() { return "allocator_may_return_null=1"; }
+RILL_SANITIZER_HOOK __tsan_default_options();  // NOLINT(bugprone-reserved-identifier)
+RILL_SANITIZER_HOOK __tsan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace rill {
 namespace {
