@@ -6,7 +6,8 @@ help:
 	@echo 'make setup    install the Debian packages of tools/packages.txt that are missing (root or sudo)'
 	@echo 'make build    build the command line and all tests: build/release/rill'
 	@echo 'make demo     build, then transcribe the sample clips with the embedded model'
-	@echo 'make test     everything that a change has to pass: all presets, lint, fuzz smoke (about 20 minutes)'
+	@echo 'make test     what a change has to pass: release, sanitizers, threads, lint (about 20 minutes)'
+	@echo 'make test-all every test in both builds, and a few seconds of each fuzz target'
 	@echo 'make check    the quick part of it: release build and tests'
 	@echo 'make bench    benchmarks of the release build'
 	@echo 'make lint     layout, include rules, symbols, clang-tidy'
@@ -31,6 +32,10 @@ demo: setup
 .PHONY: test
 test: setup
 	tools/test.sh
+
+.PHONY: test-all
+test-all: setup
+	tools/test.sh --all
 
 .PHONY: check
 check: build
