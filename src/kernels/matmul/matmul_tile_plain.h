@@ -72,9 +72,14 @@ RILL_INLINE void add_plain_tiles(const uint8_t* w, size_t panel_bytes, const flo
   }
 }
 
+// Up to this many tokens read the weights as they are: a chunk's second tile finds them in the
+// first cache level, and widening them first would cost more than it saves.
+template <class V>
+constexpr size_t kFewTokens = 2 * V::kDirectTokens;
+
 template <class V, class W, int P>
 void few_plain_tokens(const MatmulArgs& a, size_t first_panel) {
-  alignas(64) float acc[V::kDirectTokens * P * kPanelRows] = {};
+  alignas(64) float acc[kFewTokens<V> * P * kPanelRows] = {};
   const uint8_t* w = a.panels + first_panel * a.panel_bytes;
   for (size_t k = 0; k < a.cols; k += kChunkValues) {
     add_plain_tiles<V, W, P, V::kDirectTokens>(
@@ -127,7 +132,7 @@ template <class V, class W>
 void matmul_plain(const MatmulArgs& a) {
   const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
   size_t p = 0;
-  if (a.tokens <= V::kDirectTokens) {
+  if (a.tokens <= kFewTokens<V>) {
     for (; p + V::kPlainDirectPanels <= panels; p += V::kPlainDirectPanels) {
       few_plain_tokens<V, W, V::kPlainDirectPanels>(a, p);
     }

@@ -142,6 +142,7 @@ class UnpackedView {
 template <class V, class Packed>
 void unpack(const Packed& from, size_t blocks, UnpackedChunk* out) {
   for (size_t b = 0; b < blocks; ++b) {
+    from.prefetch(b);
     RILL_UNROLL
     for (int i = 0; i < 4; ++i) {
       const GroupPair<V> pair = from.pair(b, i);
@@ -318,7 +319,8 @@ void add_group_chunk(const uint8_t* chunk, size_t panel_bytes, size_t panels,
   constexpr size_t kTilePanels = V::kTilePanels;
   for (size_t p = 0; p < panels; ++p) {
     const uint8_t* packed = chunk + p * panel_bytes;
-    unpack<V>(Packed(packed, blocks, packed), blocks, unpacked + p);
+    const uint8_t* next = packed + quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
+    unpack<V>(Packed(packed, blocks, next), blocks, unpacked + p);
   }
   size_t p = 0;
   for (; p + kTilePanels <= panels; p += kTilePanels) {
