@@ -13,12 +13,11 @@
 namespace rill::cli {
 namespace {
 
-/// Stages that ran, that could not run, and that are only measured get a line each.
-enum class Group { kRan, kNotBuilt, kReported };
+/// Stages that ran and stages that could not run get a line each.
+enum class Group { kRan, kNotBuilt };
 
 Group group_of(const VerifyRow& row) {
-  if (row.verdict == "not built") return Group::kNotBuilt;
-  return row.verdict == "reported" ? Group::kReported : Group::kRan;
+  return row.verdict == "not built" ? Group::kNotBuilt : Group::kRan;
 }
 
 /// How much of the tolerance is used up; 1 is all of it.
@@ -45,12 +44,11 @@ constexpr size_t kVerdictColumn = 5;
 using Cells = std::array<std::string, kNumColumns>;
 
 Cells row_cells(const VerifyRow& row) {
-  const bool measured = group_of(row) != Group::kNotBuilt;
-  const bool judged = group_of(row) == Group::kRan;
+  const bool ran = group_of(row) == Group::kRan;
   return {row.subject,
           row.stage,
-          measured ? format_number(row.worst_error) : "-",
-          judged ? format_number(row.tolerance) : "-",
+          ran ? format_number(row.worst_error) : "-",
+          ran ? format_number(row.tolerance) : "-",
           row.measure,
           row.verdict,
           row.note};

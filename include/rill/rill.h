@@ -309,7 +309,7 @@ typedef struct rill_verify_row {
   double worst_error;  /* in the measure that `measure` names */
   double tolerance;
   const char* measure; /* "relative RMS", "mismatches", ... */
-  const char* verdict; /* "pass", "miss", "not built", "reported" (no tolerance applies) */
+  const char* verdict; /* "pass", "miss", "not built" */
   const char* note;    /* "" or what went wrong */
 } rill_verify_row;
 

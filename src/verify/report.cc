@@ -18,8 +18,6 @@ std::string_view verdict_name(Verdict verdict) {
       return "miss";
     case Verdict::kNotBuilt:
       return "not built";
-    case Verdict::kReported:
-      return "reported";
   }
   return "unknown";
 }
@@ -78,10 +76,6 @@ void Report::measured(std::string stage, double error, double tolerance, std::st
   // Written so that a NaN is a miss.
   const Verdict verdict = error <= tolerance ? Verdict::kPass : Verdict::kMiss;
   add({subject_, std::move(stage), error, tolerance, measure, verdict, std::move(note)});
-}
-
-void Report::reported(std::string stage, double error, std::string_view measure, std::string note) {
-  add({subject_, std::move(stage), error, 0, measure, Verdict::kReported, std::move(note)});
 }
 
 void Report::not_built(std::string stage, std::string note) {

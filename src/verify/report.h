@@ -16,10 +16,9 @@ enum class Verdict {
   kPass,
   kMiss,
   kNotBuilt,  ///< this build cannot run it
-  kReported,  ///< measured for information; there is no tolerance
 };
 
-/// "pass", "miss", "not built", "reported".
+/// "pass", "miss", "not built".
 [[nodiscard]] std::string_view verdict_name(Verdict verdict);
 
 /// One stage of one subject.
@@ -60,8 +59,6 @@ class Report {
   /// An error measured elsewhere, passing if at most tolerance.
   void measured(std::string stage, double error, double tolerance, std::string_view measure,
                 std::string note = {});
-  /// An error that no tolerance applies to.
-  void reported(std::string stage, double error, std::string_view measure, std::string note);
   void not_built(std::string stage, std::string note);
   /// A stage that could not be run: a miss with the reason.
   void failed(std::string stage, std::string note);

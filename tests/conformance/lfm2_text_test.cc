@@ -21,7 +21,9 @@ using test::relative_rms;
 
 constexpr double kTolerance = 5e-6;  // docs/numerics.md: F32 and BF16 weights
 constexpr double kOneProductTolerance = 1e-2;
-constexpr double kQuantizedLogitsTolerance = 8e-2;
+// No tolerance of docs/numerics.md, which allows 2e-2 and is missed here (docs/conformance.md): it
+// only keeps the known miss from growing.
+constexpr double kQuantizedLogitsGuard = 8e-2;
 
 std::string set_path(const std::string& name) { return test::data_path("models/text/" + name); }
 
@@ -338,7 +340,7 @@ TEST_P(Lfm2GgufConformance, QuantizedProductsStayNearTheWidenedOnes) {
   const std::vector<float> got_logits = prompt_logits(*packed, &got);
   EXPECT_LE(relative_rms(got.kept.at("layer0.conv_BCx"), want.kept.at("layer0.conv_BCx")),
             kOneProductTolerance);
-  EXPECT_LE(relative_rms(got_logits, want_logits), kQuantizedLogitsTolerance);
+  EXPECT_LE(relative_rms(got_logits, want_logits), kQuantizedLogitsGuard);
 }
 
 INSTANTIATE_TEST_SUITE_P(
