@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/aligned_buffer.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -10,26 +11,30 @@ namespace rill {
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   if (this != &other) {
-    std::free(data_);
+    std::free(block_);
+    block_ = std::exchange(other.block_, nullptr);
     data_ = std::exchange(other.data_, nullptr);
     size_bytes_ = std::exchange(other.size_bytes_, 0);
   }
   return *this;
 }
 
-AlignedBuffer::~AlignedBuffer() { std::free(data_); }
+AlignedBuffer::~AlignedBuffer() { std::free(block_); }
 
 Result<AlignedBuffer> AlignedBuffer::create(size_t size_bytes) {
   AlignedBuffer buffer;
   if (size_bytes == 0) return buffer;
   if (size_bytes > static_cast<size_t>(-1) - kAlignment) return too_large();
-  const size_t padded = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, padded);
-  if (memory == nullptr) {
+  // Not aligned_alloc: up to glibc 2.37 it cannot reuse a freed block for the next one of its size,
+  // so that a heap in steady use would grow for ever.
+  void* block = std::malloc(size_bytes + kAlignment);
+  if (block == nullptr) {
     return Error{ErrorCode::kOutOfMemory,
                  cat("allocate buffer: ", size_bytes, " bytes are not available")};
   }
-  buffer.data_ = static_cast<std::byte*>(memory);
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  buffer.block_ = block;
+  buffer.data_ = static_cast<std::byte*>(block) + (kAlignment - address % kAlignment) % kAlignment;
   buffer.size_bytes_ = size_bytes;
   return buffer;
 }

@@ -19,7 +19,8 @@ class AlignedBuffer {
 
   AlignedBuffer() = default;
   AlignedBuffer(AlignedBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
+      : block_(std::exchange(other.block_, nullptr)),
+        data_(std::exchange(other.data_, nullptr)),
         size_bytes_(std::exchange(other.size_bytes_, 0)) {}
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
   ~AlignedBuffer();
@@ -52,6 +53,7 @@ class AlignedBuffer {
  private:
   static Error too_large();
 
+  void* block_ = nullptr;  // what malloc gave; data_ is aligned inside it
   std::byte* data_ = nullptr;
   size_t size_bytes_ = 0;
 };
