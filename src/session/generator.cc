@@ -29,6 +29,21 @@ void Generator::observe_prompt(std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) sampler_.observe_prompt(token);
 }
 
+bool Generator::is_stop_id(int32_t token) const {
+  const std::vector<int32_t>& ids = options_.stop_ids;
+  return std::find(ids.begin(), ids.end(), token) != ids.end();
+}
+
+Result<int32_t> Generator::pick(std::span<const float> logits) {
+  if (constraint_ == nullptr) return sampler_.pick(logits);
+  allowed_.resize((logits.size() + 63) / 64);
+  RILL_RETURN_IF_ERROR(constraint_->allowed(allowed_));
+  RILL_ASSIGN_OR_RETURN(const int32_t token, sampler_.pick(logits, allowed_));
+  // A stop id ends the reply; the constraint has nothing more to say.
+  if (!is_stop_id(token)) RILL_RETURN_IF_ERROR(constraint_->accept(token));
+  return token;
+}
+
 Result<std::optional<int32_t>> Generator::next(ops::Context& context) {
   const auto stop = [&](StopReason reason) {
     stop_reason_ = reason;
@@ -45,9 +60,8 @@ Result<std::optional<int32_t>> Generator::next(ops::Context& context) {
     pending_ = -1;
   }
   RILL_ASSIGN_OR_RETURN(const std::span<const float> logits, sequence_.logits(context));
-  RILL_ASSIGN_OR_RETURN(const int32_t token, sampler_.pick(logits));
-  const std::vector<int32_t>& stop_ids = options_.stop_ids;
-  if (std::find(stop_ids.begin(), stop_ids.end(), token) != stop_ids.end()) {
+  RILL_ASSIGN_OR_RETURN(const int32_t token, pick(logits));
+  if (is_stop_id(token)) {
     stop_id_ = token;
     return stop(StopReason::kStopToken);
   }

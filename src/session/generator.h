@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "session/sampler.h"
 #include "session/sequence.h"
+#include "session/token_constraint.h"
 
 namespace rill::session {
 
@@ -44,9 +45,14 @@ class Generator {
   /// The penalties look at these too; without penalties it does nothing.
   void observe_prompt(std::span<const int32_t> tokens);
 
+  /// From the next pick on, only tokens that the constraint allows come up; null: all again. May
+  /// change between calls. Lifetime: the constraint outlives its use here.
+  void set_constraint(TokenConstraint* constraint) { constraint_ = constraint; }
+
   /// The next token of the reply, or nothing when it has ended (stop_reason() says why). The token
   /// enters the sequence with the next call, so that no step is computed that nobody asked for.
-  /// Errors: those of Sequence::append_token and Sequence::logits, Sampler::pick.
+  /// Errors: those of Sequence::append_token and Sequence::logits, Sampler::pick, and the
+  /// constraint's.
   Result<std::optional<int32_t>> next(ops::Context& context);
 
   [[nodiscard]] StopReason stop_reason() const { return stop_reason_; }
@@ -58,9 +64,14 @@ class Generator {
   Sampler& sampler() { return sampler_; }
 
  private:
+  Result<int32_t> pick(std::span<const float> logits);
+  [[nodiscard]] bool is_stop_id(int32_t token) const;
+
   Sequence& sequence_;
   GenerateOptions options_;
   Sampler sampler_;
+  TokenConstraint* constraint_ = nullptr;
+  std::vector<uint64_t> allowed_;  // what the constraint said for the current pick
   size_t num_tokens_ = 0;
   int32_t pending_ = -1;
   int32_t stop_id_ = -1;

@@ -25,6 +25,15 @@ size_t first_maximum(std::span<const float> values) {
   return best;
 }
 
+/// Unless `allowed` is empty: minus infinity for every token whose bit is clear.
+void ban_others(std::span<const uint64_t> allowed, std::span<float> logits) {
+  if (allowed.empty()) return;
+  RILL_CHECK(allowed.size() == (logits.size() + 63) / 64, "sampling: one bit for each token");
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if ((allowed[i / 64] >> (i % 64) & 1) == 0) logits[i] = -std::numeric_limits<float>::infinity();
+  }
+}
+
 }  // namespace
 
 Status validate_sampler_options(const SamplerOptions& options, size_t vocab_size) {
@@ -78,9 +87,12 @@ bool Sampler::has_penalties() const {
   return !options_.logit_bias.empty() || !seen_.empty() || !replied_.empty();
 }
 
-std::span<const float> Sampler::apply_penalties(std::span<const float> logits) {
-  if (!has_penalties()) return logits;
+std::span<const float> Sampler::apply_penalties(std::span<const float> logits,
+                                                std::span<const uint64_t> allowed) {
+  if (!has_penalties() && allowed.empty()) return logits;
   adjusted_.assign(logits.begin(), logits.end());
+  // No bias or penalty brings a banned token back: it stays at minus infinity.
+  ban_others(allowed, adjusted_);
   const auto known = [&](int32_t token) {
     return token >= 0 && static_cast<size_t>(token) < adjusted_.size();
   };
@@ -181,8 +193,9 @@ void Sampler::select(std::span<const float> logits) {
   keep_min_p();
 }
 
-Result<int32_t> Sampler::pick(std::span<const float> raw_logits) {
-  const std::span<const float> logits = apply_penalties(raw_logits);
+Result<int32_t> Sampler::pick(std::span<const float> raw_logits,
+                              std::span<const uint64_t> allowed) {
+  const std::span<const float> logits = apply_penalties(raw_logits, allowed);
   const uint64_t step = step_++;
   if (is_greedy()) {
     const size_t best = first_maximum(logits);
@@ -202,11 +215,11 @@ Result<int32_t> Sampler::pick(std::span<const float> raw_logits) {
 }
 
 Error Sampler::all_banned() {
-  return Error{ErrorCode::kInvalidArgument, "sampling: logit_bias: every token is banned"};
+  return Error{ErrorCode::kInvalidArgument, "sampling: every token is banned"};
 }
 
 void Sampler::probabilities(std::span<const float> raw_logits, std::span<float> out) {
-  const std::span<const float> logits = apply_penalties(raw_logits);
+  const std::span<const float> logits = apply_penalties(raw_logits, {});
   std::fill(out.begin(), out.end(), 0.0f);
   if (is_greedy()) {
     out[first_maximum(logits)] = 1.0f;

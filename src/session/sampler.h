@@ -45,9 +45,10 @@ class Sampler {
   /// Tells the penalties about a token of the reply.
   void observe_reply(int32_t token);
 
-  /// Picks from finite logits [V] and counts the step.
-  /// Errors: kInvalidArgument (every token is banned).
-  Result<int32_t> pick(std::span<const float> logits);
+  /// Picks from finite logits [V] and counts the step. Unless `allowed` is empty, a token whose bit
+  /// (i % 64 of word i / 64) is clear is banned before anything else is looked at.
+  /// Shape: allowed [ceil(V / 64)]. Errors: kInvalidArgument (every token is banned).
+  Result<int32_t> pick(std::span<const float> logits, std::span<const uint64_t> allowed = {});
 
   /// The probabilities that pick() would draw from; 0 for what was cut. Shapes: logits, out [V].
   void probabilities(std::span<const float> logits, std::span<float> out);
@@ -68,7 +69,8 @@ class Sampler {
     return options_.temperature <= 0.0f || options_.top_k == 1;
   }
   [[nodiscard]] bool has_penalties() const;
-  std::span<const float> apply_penalties(std::span<const float> logits);
+  std::span<const float> apply_penalties(std::span<const float> logits,
+                                         std::span<const uint64_t> allowed);
   void select(std::span<const float> logits);  // fills candidates_, in order where needed
   [[nodiscard]] double total_weight() const;
   static Error all_banned();

@@ -137,5 +137,41 @@ TEST(StopReason, HasANameForEach) {
   EXPECT_EQ(stop_reason_name(StopReason::kCancelled), "cancelled");
 }
 
+/// Ids from `first` on, each one more than the last, and at last the stop id 63.
+class Counting final : public TokenConstraint {
+ public:
+  Counting(int32_t first, int32_t last) : next_(first), last_(last) {}
+  Status allowed(std::span<uint64_t> words) override {
+    std::fill(words.begin(), words.end(), 0);
+    words[0] = uint64_t{1} << (next_ > last_ ? 63 : next_);
+    return {};
+  }
+  Status accept(int32_t token) override {
+    if (token != next_) return Error{ErrorCode::kInvalidArgument, "not the next"};
+    ++next_;
+    return {};
+  }
+
+ private:
+  int32_t next_;
+  int32_t last_;
+};
+
+TEST(Generator, FollowsAConstraintThatIsSetBetweenCalls) {
+  Prompted p;
+  GenerateOptions options;
+  options.max_tokens = 20;
+  options.stop_ids = {63};
+  options.sampler.logit_bias = {{63, -1000.0f}};  // not before the constraint says so
+  Generator generator(*p.sequence, options);
+  ASSERT_TRUE(generator.next(p.compute.context)->has_value());
+  Counting counting(40, 43);
+  generator.set_constraint(&counting);
+  for (int32_t id = 40; id <= 43; ++id) EXPECT_EQ(**generator.next(p.compute.context), id);
+  EXPECT_FALSE(generator.next(p.compute.context)->has_value());
+  EXPECT_EQ(generator.stop_reason(), StopReason::kStopToken);
+  EXPECT_EQ(generator.num_tokens(), 5u);
+}
+
 }  // namespace
 }  // namespace rill::session

@@ -186,7 +186,35 @@ TEST(Sampler, BiasMovesAndBansTokens) {
   Sampler sampler(options);
   const auto picked = sampler.pick(std::vector<float>{1, 2});
   ASSERT_FALSE(picked.has_value());
-  EXPECT_EQ(picked.error().message, "sampling: logit_bias: every token is banned");
+  EXPECT_EQ(picked.error().message, "sampling: every token is banned");
+}
+
+TEST(Sampler, BansWhatTheMaskLeavesOutBeforeAnythingElse) {
+  const std::vector<float> logits{9, 3, 8, 2};
+  const std::vector<uint64_t> allowed{0b1010};
+  EXPECT_EQ(*Sampler({}).pick(logits, allowed), 1);
+  SamplerOptions options;
+  options.temperature = 1.0f;
+  options.top_k = 2;  // of those that are left
+  options.logit_bias = {{0, 50.0f}, {3, 3.0f}};
+  Sampler sampler(options);
+  sampler.observe_prompt(0);
+  bool seen[4] = {};
+  for (size_t i = 0; i < 100; ++i) seen[static_cast<size_t>(*sampler.pick(logits, allowed))] = true;
+  EXPECT_EQ(std::vector<bool>(seen, seen + 4), (std::vector<bool>{false, true, false, true}));
+  EXPECT_EQ(sampler.step(), 100u);
+  EXPECT_FALSE(sampler.pick(logits, std::vector<uint64_t>{0}).has_value());
+}
+
+TEST(Sampler, AMaskThatAllowsAllChangesNoDraw) {
+  SamplerOptions options;
+  options.temperature = 1.0f;
+  Sampler masked(options);
+  Sampler plain(options);
+  const std::vector<float> logits{1, 2, 1.5f};
+  for (size_t i = 0; i < 50; ++i) {
+    EXPECT_EQ(*masked.pick(logits, std::vector<uint64_t>{0b111}), *plain.pick(logits));
+  }
 }
 
 TEST(SamplerOptions, AreValidatedByName) {
