@@ -44,31 +44,47 @@ Result<int32_t> Generator::pick(std::span<const float> logits) {
   return token;
 }
 
-Result<std::optional<int32_t>> Generator::next(ops::Context& context) {
-  const auto stop = [&](StopReason reason) {
-    stop_reason_ = reason;
-    return std::optional<int32_t>();
-  };
-  if (stop_reason_ != StopReason::kNone) return std::optional<int32_t>();
-  if (num_tokens_ >= options_.max_tokens) return stop(StopReason::kMaxTokens);
-  if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
-    return stop(StopReason::kCancelled);
+bool Generator::prepare() {
+  if (stop_reason_ != StopReason::kNone) return false;
+  if (num_tokens_ >= options_.max_tokens) {
+    stop_reason_ = StopReason::kMaxTokens;
+  } else if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
+    stop_reason_ = StopReason::kCancelled;
+  } else if (pending_ >= 0 && sequence_.room() == 0) {
+    stop_reason_ = StopReason::kContextFull;
   }
-  if (pending_ >= 0) {
-    if (sequence_.room() == 0) return stop(StopReason::kContextFull);
-    RILL_RETURN_IF_ERROR(sequence_.append_token(context, pending_));
-    pending_ = -1;
-  }
+  return stop_reason_ == StopReason::kNone;
+}
+
+Result<std::optional<int32_t>> Generator::choose(ops::Context& context) {
   RILL_ASSIGN_OR_RETURN(const std::span<const float> logits, sequence_.logits(context));
   RILL_ASSIGN_OR_RETURN(const int32_t token, pick(logits));
   if (is_stop_id(token)) {
     stop_id_ = token;
-    return stop(StopReason::kStopToken);
+    stop_reason_ = StopReason::kStopToken;
+    return std::optional<int32_t>();
   }
   sampler_.observe_reply(token);
   pending_ = token;
   ++num_tokens_;
   return std::optional<int32_t>(token);
+}
+
+Result<std::optional<int32_t>> Generator::next(ops::Context& context) {
+  if (!prepare()) return std::optional<int32_t>();
+  if (pending_ >= 0) {
+    RILL_RETURN_IF_ERROR(sequence_.append_token(context, pending_));
+    pending_appended();
+  }
+  return choose(context);
+}
+
+Status Generator::resume(const GenerationState& state) {
+  RILL_RETURN_IF_ERROR(sampler_.restore(state.sampler));
+  pending_ = state.pending;
+  num_tokens_ = state.num_tokens;
+  stop_reason_ = StopReason::kNone;
+  return {};
 }
 
 Result<Reply> generate(ops::Context& context, Sequence& sequence, const GenerateOptions& options) {

@@ -37,6 +37,13 @@ struct GenerateOptions {
   const std::atomic<bool>* cancel = nullptr;  ///< checked before every step; may be null
 };
 
+/// Where a reply that is being generated stands, for saving it.
+struct GenerationState {
+  SamplerHistory sampler;
+  int32_t pending = -1;     ///< last token, which is not in the sequence yet; -1: none
+  uint64_t num_tokens = 0;  ///< of the reply so far, the pending one included
+};
+
 /// One reply. The sequence must have at least one step (the prompt) and outlive the generator.
 class Generator {
  public:
@@ -54,6 +61,24 @@ class Generator {
   /// Errors: those of Sequence::append_token and Sequence::logits, Sampler::pick, and the
   /// constraint's.
   Result<std::optional<int32_t>> next(ops::Context& context);
+
+  // The same in steps, for whoever runs the sequences of several replies together: prepare(), then
+  // the pending token is appended to the sequence, pending_appended(), choose().
+
+  /// Whether the reply goes on; it ends here when max_tokens, the cancel flag or the context says
+  /// so.
+  bool prepare();
+  void pending_appended() { pending_ = -1; }
+  /// Picks from the sequence's logits. Nothing when a stop id came up.
+  /// Errors: those of Sequence::logits, Sampler::pick, and the constraint's.
+  Result<std::optional<int32_t>> choose(ops::Context& context);
+
+  [[nodiscard]] GenerationState state() const {
+    return {sampler_.history(), pending_, num_tokens_};
+  }
+  /// Continues where another generator with the same options stood, on its sequence or a copy.
+  /// A constraint is not part of it. Errors: those of Sampler::restore.
+  Status resume(const GenerationState& state);
 
   [[nodiscard]] StopReason stop_reason() const { return stop_reason_; }
   /// The stop id that ended the reply (kStopToken), else -1.

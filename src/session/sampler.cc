@@ -231,4 +231,39 @@ void Sampler::probabilities(std::span<const float> raw_logits, std::span<float> 
     out[static_cast<size_t>(c.id)] = static_cast<float>(c.weight / total);
 }
 
+SamplerHistory Sampler::history() const {
+  SamplerHistory out;
+  out.step = step_;
+  out.window.assign(history_.begin(), history_.end());
+  out.seen.assign(seen_.begin(), seen_.end());
+  out.replied.assign(replied_.begin(), replied_.end());
+  std::sort(out.seen.begin(), out.seen.end());
+  std::sort(out.replied.begin(), out.replied.end());
+  return out;
+}
+
+Status Sampler::restore(const SamplerHistory& history) {
+  const size_t window = options_.repetition_window;
+  const bool counts_window = options_.repetition_penalty != 1.0f && window > 0;
+  if (counts_window && history.window.empty() && !history.seen.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "restore sampler: repetition_window: got a history without one, expected one of "
+                 "the same options"};
+  }
+  if (history.window.size() > (counts_window ? window : 0)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 cat("restore sampler: repetition_window: got a history of ", history.window.size(),
+                     " tokens, expected at most ", counts_window ? window : 0)};
+  }
+  step_ = history.step;
+  history_.assign(history.window.begin(), history.window.end());
+  seen_.clear();
+  replied_.clear();
+  // Counted anew, so that no saved count can contradict the window.
+  for (const int32_t token : history.window) ++seen_[token];
+  if (!counts_window) seen_.insert(history.seen.begin(), history.seen.end());
+  replied_.insert(history.replied.begin(), history.replied.end());
+  return {};
+}
+
 }  // namespace rill::session

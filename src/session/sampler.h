@@ -35,6 +35,15 @@ struct SamplerOptions {
 /// Errors: kInvalidArgument, naming the option.
 Status validate_sampler_options(const SamplerOptions& options, size_t vocab_size);
 
+/// What a sampler knows of its sequence, for saving it.
+struct SamplerHistory {
+  uint64_t step = 0;            ///< draws so far
+  std::vector<int32_t> window;  ///< last tokens, oldest first; empty without repetition_window
+  using Counts = std::vector<std::pair<int32_t, uint32_t>>;
+  Counts seen;     ///< (token, occurrences) that the repetition penalty counts; ascending tokens
+  Counts replied;  ///< (token, occurrences) in the reply, as far as penalties look at them
+};
+
 /// Picks tokens for one sequence. Order: bias and penalties, temperature, top-k, top-p, min-p.
 class Sampler {
  public:
@@ -56,6 +65,11 @@ class Sampler {
   /// Draws so far; a restored sequence continues with the saved value.
   [[nodiscard]] uint64_t step() const { return step_; }
   void set_step(uint64_t step) { step_ = step; }
+  [[nodiscard]] SamplerHistory history() const;
+  /// Continues where another sampler with the same options stood.
+  /// Errors: kInvalidArgument (a history of other penalties: longer than the window, or without
+  /// it); nothing has changed then.
+  Status restore(const SamplerHistory& history);
   [[nodiscard]] const SamplerOptions& options() const { return options_; }
 
  private:

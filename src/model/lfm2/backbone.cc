@@ -140,6 +140,7 @@ Error not_finite(const Config& config, const char* what) {
 Backbone::Backbone(Config config, Weights weights)
     : config_(std::move(config)), weights_(std::move(weights)) {
   inv_freq_ = ops::rope_inv_freq(config_.head_dim, config_.rope_theta);
+  fingerprint_ = lfm2::fingerprint(config_, weights_);
 }
 
 Status Backbone::embed(int32_t token, std::span<float> out) const {
@@ -214,8 +215,8 @@ Status Backbone::forward_piece(ops::Context& context, ConstMat inputs,
   }
   ops::rms_norm(context, x, weights_.embedding_norm.data(), config_.norm_eps, hidden);
   if (trace != nullptr) (*trace)("final_norm", hidden);
-  if (!ops::all_finite(context, hidden)) return not_finite(config_, "hidden states");
   for (const Segment& segment : segments) segment.state->advance(segment.rows);
+  if (!ops::all_finite(context, hidden)) return not_finite(config_, "hidden states");
   return {};
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/lfm2/config.h"
+#include "model/lfm2/fingerprint.h"
 #include "model/lfm2/state.h"
 #include "model/lfm2/weights.h"
 #include "ops/context.h"
@@ -37,6 +38,8 @@ class Backbone {
 
   [[nodiscard]] const Config& config() const { return config_; }
   [[nodiscard]] const Weights& weights() const { return weights_; }
+  /// Tells this model from others, for saved states.
+  [[nodiscard]] const Fingerprint& fingerprint() const { return fingerprint_; }
 
   /// The embedding row of a token. Shapes: out [D].
   /// Errors: kInvalidArgument (not in [0, V)), kUnsupported (a detokenizer stack has no tokens).
@@ -46,7 +49,9 @@ class Backbone {
   /// Shapes: inputs, hidden [T, D]; hidden is final-normed. They may be the same memory.
   /// Errors: kContextFull (past config().context_length), kOutOfMemory, kInternal (a hidden state
   /// that is not finite).
-  ///         After an error the state must be dropped or truncated to a checkpoint.
+  ///         After an error the state must be dropped or truncated to a checkpoint; of several
+  ///         states that ran at most kMaxPieceSteps steps, those that have moved on and whose hidden
+  ///         rows are finite are as if the others had not been there.
   /// Cost:   no heap allocation once scratch has grown and state.reserve() has made room.
   /// With a trace all steps are computed in one piece; stage names are those of docs/model.md.
   Status forward(ops::Context& context, ConstMat inputs, SequenceState& state, Mat hidden,
@@ -69,6 +74,7 @@ class Backbone {
   Config config_;
   Weights weights_;
   std::vector<float> inv_freq_;  // [d/2]
+  Fingerprint fingerprint_;
 };
 
 }  // namespace rill::model::lfm2

@@ -113,13 +113,24 @@ SequenceState SequenceState::clone() const {
 
 Checkpoint SequenceState::checkpoint() const { return {position_, conv_}; }
 
+bool SequenceState::can_truncate(const Checkpoint& checkpoint) const {
+  return checkpoint.position <= position_ && checkpoint.conv.size() == conv_.size() &&
+         first_key(checkpoint.position) / kKvBlockPositions >= first_block_;
+}
+
 void SequenceState::truncate(const Checkpoint& checkpoint) {
-  RILL_CHECK(checkpoint.position <= position_, "a checkpoint lies in the sequence's past");
-  RILL_CHECK(checkpoint.conv.size() == conv_.size(), "a checkpoint belongs to the same model");
-  RILL_CHECK(first_key(checkpoint.position) / kKvBlockPositions >= first_block_,
-             "the checkpoint's window is still there");
+  RILL_CHECK(can_truncate(checkpoint), "a checkpoint of this sequence's past");
   position_ = checkpoint.position;
   conv_ = checkpoint.conv;
+}
+
+void SequenceState::reset() {
+  position_ = 0;
+  first_block_ = 0;
+  blocks_.clear();
+  spare_.reset();
+  for (auto& pointers : layer_blocks_) pointers.clear();
+  std::fill(conv_.begin(), conv_.end(), 0.0f);
 }
 
 size_t SequenceState::memory_bytes() const {
@@ -144,6 +155,39 @@ ConstMat SequenceState::conv(size_t conv_layer) const {
 std::span<const std::byte> SequenceState::block(size_t index) const {
   if (blocks_[index] == nullptr) return {};
   return {blocks_[index]->data(), blocks_[index]->size_bytes()};
+}
+
+size_t SequenceState::step_bytes() const {
+  return num_attention_layers_ * row_bytes(kv_type_, 2 * num_kv_heads_ * head_dim_);
+}
+
+void SequenceState::copy_steps(size_t first, size_t steps, std::span<std::byte> out) const {
+  RILL_CHECK(out.size() == steps * step_bytes(), "copy steps: room for all of them");
+  const size_t in_block = first % kKvBlockPositions;
+  RILL_CHECK(in_block + steps <= kKvBlockPositions, "copy steps: of one block");
+  const size_t row = row_bytes(kv_type_, head_dim_);
+  std::byte* to = out.data();
+  for (const auto& blocks : layer_blocks_) {
+    const std::byte* from = blocks[first / kKvBlockPositions] + in_block * row;
+    for (size_t head = 0; head < 2 * num_kv_heads_; ++head, to += steps * row)
+      std::memcpy(to, from + head * kKvBlockPositions * row, steps * row);
+  }
+}
+
+Status SequenceState::append_stored(size_t steps, std::span<const std::byte> stored) {
+  RILL_CHECK(stored.size() == steps * step_bytes(), "append stored steps: bytes of all of them");
+  const size_t in_block = position_ % kKvBlockPositions;
+  RILL_CHECK(in_block + steps <= kKvBlockPositions, "append stored steps: to one block");
+  RILL_RETURN_IF_ERROR(reserve(position_ + steps));
+  const size_t row = row_bytes(kv_type_, head_dim_);
+  const std::byte* from = stored.data();
+  for (const auto& blocks : layer_blocks_) {
+    std::byte* to = blocks[position_ / kKvBlockPositions] + in_block * row;
+    for (size_t head = 0; head < 2 * num_kv_heads_; ++head, from += steps * row)
+      std::memcpy(to + head * kKvBlockPositions * row, from, steps * row);
+  }
+  advance(steps);
+  return {};
 }
 
 }  // namespace rill::model::lfm2

@@ -52,6 +52,11 @@ class SequenceState {
   /// from) and not invalidated by an earlier truncation below its position. With a sliding window
   /// the keys before the checkpoint must not have slid out since.
   void truncate(const Checkpoint& checkpoint);
+  /// Whether truncate() may be called with it: it lies in the past, has this model's size, and its
+  /// window is still there.
+  [[nodiscard]] bool can_truncate(const Checkpoint& checkpoint) const;
+  /// Empties the sequence and drops its blocks.
+  void reset();
 
   /// Bytes of keys, values and convolution inputs; shared blocks count in full.
   [[nodiscard]] size_t memory_bytes() const;
@@ -69,6 +74,21 @@ class SequenceState {
   /// block that has slid out of the window.
   [[nodiscard]] size_t num_blocks() const { return blocks_.size(); }
   [[nodiscard]] std::span<const std::byte> block(size_t index) const;
+
+  // For snapshots: keys and values of some steps of one block without the gaps that a block has,
+  // [attention layers, 2 (k, v), G, steps, d] in the type of the cache.
+
+  /// Bytes that copy_steps and append_stored take for one step.
+  [[nodiscard]] size_t step_bytes() const;
+  /// Writes the steps [first, first + steps), which must lie in one block that is there.
+  /// Shape: out [steps * step_bytes()].
+  void copy_steps(size_t first, size_t steps, std::span<std::byte> out) const;
+  /// Appends steps that copy_steps wrote, up to the end of a block. Convolution inputs stay as they
+  /// are. Errors: kOutOfMemory.
+  Status append_stored(size_t steps, std::span<const std::byte> stored);
+  /// Inputs of all conv layers. Shape: [conv layers, L-1, D].
+  [[nodiscard]] std::span<float> conv_values() { return conv_; }
+  [[nodiscard]] std::span<const float> conv_values() const { return conv_; }
 
  private:
   using Block = std::shared_ptr<AlignedBuffer>;
