@@ -2,85 +2,11 @@
 #include "audio/chunk_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
 namespace rill::audio {
-namespace {
-
-// The chunk that is being filled, and those that are done.
-class Planner {
- public:
-  explicit Planner(int64_t max_chunk) : max_chunk_(max_chunk) {}
-
-  [[nodiscard]] bool open() const { return open_; }
-  [[nodiscard]] const SampleRange& current() const { return current_; }
-  [[nodiscard]] int64_t speech_end() const { return speech_end_; }
-  [[nodiscard]] bool fits(int64_t end) const { return end - current_.begin <= max_chunk_; }
-
-  void extend(int64_t end, int64_t speech_end) {
-    current_.end = end;
-    speech_end_ = speech_end;
-  }
-  // Starts a chunk; what is longer than the limit is cut every max_chunk samples.
-  void start(SampleRange range, int64_t speech_end) {
-    while (range.length() > max_chunk_) {
-      chunks_.push_back({range.begin, range.begin + max_chunk_});
-      range.begin += max_chunk_;
-    }
-    current_ = range;
-    speech_end_ = speech_end;
-    open_ = true;
-  }
-  void close(int64_t end) {
-    current_.end = end;
-    if (current_.length() > 0) chunks_.push_back(current_);
-    open_ = false;
-  }
-  std::vector<SampleRange> take() {
-    if (open_) close(current_.end);
-    return std::move(chunks_);
-  }
-
- private:
-  int64_t max_chunk_;
-  bool open_ = false;
-  SampleRange current_;
-  int64_t speech_end_ = 0;  // of the speech in current_, without padding
-  std::vector<SampleRange> chunks_;
-};
-
-// A segment that overlaps the current chunk and does not fit: cut between the two stretches of
-// speech if there is such a point, else where the chunk is full.
-void split_overlap(const SampleRange& padded, const SampleRange& speech, int64_t max_chunk,
-                   Planner& planner) {
-  int64_t cut = planner.current().begin + max_chunk;
-  if (speech.begin >= planner.speech_end()) {
-    cut = std::max(std::min(planner.current().end, speech.begin), planner.speech_end());
-  }
-  // A chunk that begins inside the padding after its speech has nothing before the cut.
-  cut = std::max(cut, planner.current().begin);
-  planner.close(cut);
-  planner.start({cut, padded.end}, speech.end);
-}
-
-void add_segment(const SampleRange& padded, const SampleRange& speech,
-                 const SpeechChunkOptions& options, Planner& planner) {
-  if (!planner.open()) return planner.start(padded, speech.end);
-  const int64_t end = planner.current().end;
-  if (padded.end <= end) return planner.extend(end, speech.end);
-  if (padded.begin <= end) {
-    if (planner.fits(padded.end)) return planner.extend(padded.end, speech.end);
-    return split_overlap(padded, speech, options.max_chunk, planner);
-  }
-  if (padded.begin - end <= options.merge_gap && planner.fits(padded.end)) {
-    return planner.extend(padded.end, speech.end);
-  }
-  planner.close(end);
-  planner.start(padded, speech.end);
-}
-
-}  // namespace
 
 std::vector<SampleRange> plan_fixed_chunks(int64_t num_samples, int64_t max_chunk,
                                            int64_t min_last) {
@@ -98,17 +24,108 @@ std::vector<SampleRange> plan_fixed_chunks(int64_t num_samples, int64_t max_chun
   return chunks;
 }
 
+SpeechChunkPlanner::SpeechChunkPlanner(const SpeechChunkOptions& options) : options_(options) {
+  RILL_CHECK(options.max_chunk > 0, "SpeechChunkPlanner: max_chunk must be positive");
+}
+
+void SpeechChunkPlanner::start(const SampleRange& range, const SampleRange& speech) {
+  current_ = {range.begin, range.begin};
+  speech_ = {speech.begin, speech.begin};
+  open_ = true;
+  grow(range.end, speech.end);
+}
+
+// What is longer than the limit is cut every max_chunk samples.
+void SpeechChunkPlanner::grow(int64_t end, int64_t speech_end) {
+  while (end - current_.begin > options_.max_chunk) {
+    const int64_t cut = current_.begin + options_.max_chunk;
+    speech_.end = std::min(cut, speech_end);
+    close(cut);
+    open_ = true;
+    current_.begin = cut;
+  }
+  current_.end = end;
+  speech_.end = speech_end;
+}
+
+void SpeechChunkPlanner::close(int64_t end) {
+  current_.end = end;
+  open_ = false;
+  if (current_.length() <= 0) return;
+  SampleRange speech = {std::max(speech_.begin, current_.begin), std::min(speech_.end, end)};
+  if (speech.length() <= 0) speech = current_;  // a rest that is all padding
+  chunks_.push_back({current_, speech});
+}
+
+// A segment that overlaps the current chunk and does not fit: cut between the two stretches of
+// speech if there is such a point, else where the chunk is full.
+void SpeechChunkPlanner::split_overlap(const SampleRange& padded, const SampleRange& speech) {
+  int64_t cut = current_.begin + options_.max_chunk;
+  if (speech.begin >= speech_.end)
+    cut = std::max(std::min(current_.end, speech.begin), speech_.end);
+  // A chunk that begins inside the padding after its speech has nothing before the cut.
+  cut = std::max(cut, current_.begin);
+  close(cut);
+  start({cut, padded.end}, speech);
+}
+
+void SpeechChunkPlanner::add(const SampleRange& speech, int64_t num_samples) {
+  const SampleRange padded = {std::max<int64_t>(0, speech.begin - options_.padding),
+                              std::min(num_samples, speech.end + options_.padding)};
+  if (std::exchange(reaching_, false)) return grow(padded.end, speech.end);
+  if (!open_) return start(padded, speech);
+  const int64_t end = current_.end;
+  if (padded.end <= end) {
+    speech_.end = speech.end;
+  } else if (padded.begin - end <= options_.merge_gap && fits(padded.end)) {
+    grow(padded.end, speech.end);
+  } else if (padded.begin <= end) {
+    split_overlap(padded, speech);
+  } else {
+    close(end);
+    start(padded, speech);
+  }
+}
+
+void SpeechChunkPlanner::reach(const SampleRange& known) {
+  if (reaching_) return grow(known.end, known.end);
+  const SampleRange padded = {std::max<int64_t>(0, known.begin - options_.padding), known.end};
+  if (open_) {
+    const bool is_far = padded.begin - current_.end > options_.merge_gap;
+    if (!is_far && fits(known.end)) return;  // it may still share the chunk
+    reaching_ = true;
+    if (padded.begin <= current_.end) return split_overlap(padded, known);
+    close(current_.end);
+  }
+  reaching_ = true;
+  start(padded, known);
+}
+
+void SpeechChunkPlanner::advance(int64_t begin) {
+  if (open_ && !reaching_ && begin - options_.padding - current_.end > options_.merge_gap)
+    close(current_.end);
+}
+
+void SpeechChunkPlanner::finish() {
+  if (open_) close(current_.end);
+}
+
+std::vector<SpeechChunk> SpeechChunkPlanner::take() { return std::exchange(chunks_, {}); }
+
+std::optional<SampleRange> SpeechChunkPlanner::open() const {
+  if (!open_) return std::nullopt;
+  return current_;
+}
+
 std::vector<SampleRange> plan_speech_chunks(std::span<const SampleRange> segments,
                                             int64_t num_samples,
                                             const SpeechChunkOptions& options) {
-  RILL_CHECK(options.max_chunk > 0, "plan_speech_chunks: max_chunk must be positive");
-  Planner planner(options.max_chunk);
-  for (const SampleRange& speech : segments) {
-    const SampleRange padded = {std::max<int64_t>(0, speech.begin - options.padding),
-                                std::min(num_samples, speech.end + options.padding)};
-    add_segment(padded, speech, options, planner);
-  }
-  return planner.take();
+  SpeechChunkPlanner planner(options);
+  for (const SampleRange& speech : segments) planner.add(speech, num_samples);
+  planner.finish();
+  std::vector<SampleRange> chunks;
+  for (const SpeechChunk& chunk : planner.take()) chunks.push_back(chunk.range);
+  return chunks;
 }
 
 }  // namespace rill::audio

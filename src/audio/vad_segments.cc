@@ -2,53 +2,82 @@
 #include "audio/vad_segments.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 namespace rill::audio {
-namespace {
 
-std::vector<SampleRange> unpadded_segments(std::span<const float> probabilities,
-                                           int64_t num_samples,
-                                           const SpeechSegmentOptions& options) {
-  std::vector<SampleRange> segments;
-  std::optional<int64_t> start;        // of the open segment
-  std::optional<int64_t> pending_end;  // where it ends if the pause lasts
-  auto close = [&](int64_t end) {
-    if (end - *start > options.min_speech) segments.push_back({*start, end});
-    start.reset();
-    pending_end.reset();
-  };
-  for (size_t i = 0; i < probabilities.size(); ++i) {
-    const int64_t sample = static_cast<int64_t>(i) * options.block;
-    if (probabilities[i] >= options.threshold) {
-      pending_end.reset();
-      if (!start) start = sample;
-    } else if (start && probabilities[i] < options.release) {
-      if (!pending_end) pending_end = sample;
-      if (sample - *pending_end >= options.min_silence) close(*pending_end);
-    }
-  }
-  if (start) close(num_samples);
-  return segments;
+void SpeechFinder::release_held(int64_t padding) {
+  if (!held_) return;
+  done_.push_back({held_->begin, held_->end + padding});
+  held_.reset();
 }
 
-}  // namespace
+void SpeechFinder::settle_open(int64_t known_end) {
+  if (!start_ || open_begin_ || known_end - *start_ <= options_.min_speech) return;
+  int64_t padding = options_.padding;
+  if (held_) {
+    const int64_t gap = *start_ - held_->end;
+    if (gap < 2 * padding) padding = gap / 2;
+    release_held(padding);
+  } else if (!any_kept_) {
+    padding = std::min(padding, *start_);
+  }
+  open_begin_ = *start_ - padding;
+  any_kept_ = true;
+}
+
+void SpeechFinder::close_open(int64_t end) {
+  settle_open(end);
+  if (open_begin_) held_ = SampleRange{*open_begin_, end};
+  start_.reset();
+  open_begin_.reset();
+  pending_end_.reset();
+}
+
+void SpeechFinder::push(std::span<const float> probabilities) {
+  for (const float probability : probabilities) {
+    const int64_t sample = position_;
+    if (probability >= options_.threshold) {
+      pending_end_.reset();
+      if (!start_) start_ = sample;
+    } else if (start_ && probability < options_.release) {
+      if (!pending_end_) pending_end_ = sample;
+      if (sample - *pending_end_ >= options_.min_silence) close_open(*pending_end_);
+    }
+    settle_open(pending_end_.value_or(sample));
+    // No later segment can be near enough to share the gap.
+    if (held_ && start_.value_or(sample) - held_->end >= 2 * options_.padding)
+      release_held(options_.padding);
+    position_ += options_.block;
+  }
+}
+
+void SpeechFinder::finish(int64_t num_samples) {
+  if (start_) close_open(num_samples);
+  if (held_) release_held(std::min(options_.padding, num_samples - held_->end));
+}
+
+std::vector<SampleRange> SpeechFinder::take() { return std::exchange(done_, {}); }
+
+std::optional<SampleRange> SpeechFinder::open() const {
+  if (!open_begin_) return std::nullopt;
+  // The last block that was heard still belongs to it unless the pause has begun.
+  return SampleRange{*open_begin_, pending_end_.value_or(position_ - options_.block)};
+}
+
+int64_t SpeechFinder::next_begin() const {
+  if (!done_.empty()) return done_.front().begin;
+  if (held_) return held_->begin;
+  if (open_begin_) return *open_begin_;
+  return std::max<int64_t>(0, start_.value_or(position_) - options_.padding);
+}
 
 std::vector<SampleRange> find_speech(std::span<const float> probabilities, int64_t num_samples,
                                      const SpeechSegmentOptions& options) {
-  std::vector<SampleRange> segments = unpadded_segments(probabilities, num_samples, options);
-  for (size_t i = 0; i < segments.size(); ++i) {
-    if (i == 0) segments[i].begin = std::max<int64_t>(0, segments[i].begin - options.padding);
-    if (i + 1 == segments.size()) {
-      segments[i].end = std::min(num_samples, segments[i].end + options.padding);
-      break;
-    }
-    const int64_t gap = segments[i + 1].begin - segments[i].end;
-    const int64_t padding = gap < 2 * options.padding ? gap / 2 : options.padding;
-    segments[i].end += padding;
-    segments[i + 1].begin -= padding;
-  }
-  return segments;
+  SpeechFinder finder(options);
+  finder.push(probabilities);
+  finder.finish(num_samples);
+  return finder.take();
 }
 
 }  // namespace rill::audio

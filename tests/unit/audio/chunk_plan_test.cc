@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "audio/speech_chunker.h"
 #include "audio/vad_segments.h"
 #include "base/json.h"
 #include "base/str_cat.h"
@@ -152,9 +157,9 @@ TEST(FindSpeech, NoSpeechGivesNoSegments) {
 TEST(FindSpeech, KeepsOnlySegmentsLongerThanTheMinimum) {
   EXPECT_TRUE(found("..#######......").empty());  // 7 blocks are 3584 samples
   EXPECT_EQ(found("..########......"), (Ranges{{1024 - 480, 5120 + 480}}));  // 8 are 4096
-  EXPECT_EQ(find_speech(blocks("#########"), 4000),
+  EXPECT_EQ(find_speech(blocks("########"), 4000),
             Ranges{});  // the signal ends at exactly the minimum
-  EXPECT_EQ(find_speech(blocks("#########"), 4001), (Ranges{{0, 4001}}));
+  EXPECT_EQ(find_speech(blocks("########"), 4001), (Ranges{{0, 4001}}));
 }
 
 TEST(FindSpeech, BridgesShortPauses) {
@@ -176,6 +181,96 @@ TEST(FindSpeech, SharesANarrowGapBetweenNeighbours) {
   options.padding = 600;
   EXPECT_EQ(find_speech(blocks("########..########"), 18 * 512, options),
             (Ranges{{0, 4096 + 512}, {5120 - 512, 18 * 512}}));
+}
+
+// Long random stretches of speech, hesitation and silence.
+std::vector<float> random_blocks(uint32_t& state, size_t count) {
+  auto next = [&](uint32_t bound) {
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % bound;
+  };
+  std::vector<float> out;
+  while (out.size() < count) {
+    const float level = std::array<float, 3>{0.9f, 0.4f, 0.1f}[next(3)];
+    const size_t most = std::array<uint32_t, 3>{4, 30, 90}[next(3)];
+    out.insert(out.end(), 1 + next(static_cast<uint32_t>(most)), level);
+  }
+  out.resize(count);
+  return out;
+}
+
+TEST(SpeechChunker, GivesTheChunksOfTheWholeSignalHoweverItIsCut) {
+  uint32_t state = 7;
+  auto next = [&](uint32_t bound) {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<int64_t>((state >> 8) % bound);
+  };
+  size_t total = 0;
+  for (int round = 0; round < 400; ++round) {
+    const std::vector<float> probabilities =
+        random_blocks(state, 1 + static_cast<size_t>(next(900)));
+    const int64_t samples = static_cast<int64_t>(probabilities.size()) * 512 - next(512);
+    SpeechSegmentOptions finding;
+    if (round % 2 == 1) finding.padding = 480 + next(3000);
+    const SpeechChunkOptions options = {.max_chunk = 16000 + next(200000)};
+    const Ranges expected =
+        plan_speech_chunks(find_speech(probabilities, samples, finding), samples, options);
+    total += expected.size();
+    SpeechChunker chunker(finding, options);
+    Ranges got;
+    const auto take = [&] {
+      for (const SpeechChunk& chunk : chunker.take()) {
+        ASSERT_GE(chunk.speech.begin, chunk.range.begin);
+        ASSERT_LE(chunk.speech.end, chunk.range.end);
+        ASSERT_GT(chunk.speech.length(), 0);
+        got.push_back(chunk.range);
+      }
+    };
+    for (size_t i = 0; i < probabilities.size();) {
+      const size_t count =
+          std::min<size_t>(static_cast<size_t>(1 + next(40)), probabilities.size() - i);
+      const int64_t needed = chunker.next_begin();
+      chunker.push(std::span(probabilities).subspan(i, count),
+                   std::min(samples, static_cast<int64_t>(i + count) * 512));
+      i += count;
+      const size_t before = got.size();
+      take();
+      // Nothing that was needed was dropped.
+      const int64_t first = got.size() > before ? got[before].begin : needed;
+      ASSERT_GE(first, needed);
+      // What has to be kept of the signal stays within a chunk and a few seconds, as long as the
+      // detector makes up its mind.
+      const auto unsure = std::find_if(probabilities.rend() - static_cast<std::ptrdiff_t>(i),
+                                       probabilities.rend(), [](float p) { return p != 0.4f; });
+      ASSERT_LE((probabilities.rend() - unsure) * 512 - chunker.next_begin(),
+                options.max_chunk + 64000);
+    }
+    chunker.finish(samples);
+    take();
+    ASSERT_EQ(got, expected) << "round " << round;
+  }
+  EXPECT_GT(total, 1000u);
+}
+
+TEST(SpeechChunker, ChunksComeOutAboutASecondAfterTheSpeech) {
+  SpeechChunker chunker({}, {});
+  const std::vector<float> speech = blocks(std::string(50, '#'));
+  chunker.push(speech, 50 * 512);
+  EXPECT_TRUE(chunker.is_speaking());
+  EXPECT_EQ(chunker.open_chunk(), (SampleRange{0, 50 * 512}));
+  int64_t heard = 50 * 512;
+  std::vector<SpeechChunk> chunks;
+  while (chunks.empty()) {
+    heard += 512;
+    chunker.push(blocks("."), heard);
+    chunks = chunker.take();
+    ASSERT_LT(heard, 50 * 512 + 24000);
+  }
+  EXPECT_FALSE(chunker.is_speaking());
+  EXPECT_EQ(chunks[0].range, (SampleRange{0, 50 * 512 + 480 + 4000}));
+  EXPECT_EQ(chunks[0].speech, (SampleRange{0, 50 * 512 + 480}));
+  EXPECT_LE(heard - 50 * 512, 18000);
+  EXPECT_EQ(chunker.open_chunk(), std::nullopt);
 }
 
 }  // namespace
