@@ -6,8 +6,15 @@
 #include <cstring>
 
 #include "base/str_cat.h"
+#include "base/system.h"
 
 namespace rill {
+namespace {
+
+// From here on a block has a mapping of its own, of which few bytes are lost to rounding.
+constexpr size_t kHugeBytes = size_t{4} << 20;
+
+}  // namespace
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   if (this != &other) {
@@ -32,6 +39,7 @@ Result<AlignedBuffer> AlignedBuffer::create(size_t size_bytes) {
     return Error{ErrorCode::kOutOfMemory,
                  cat("allocate buffer: ", size_bytes, " bytes are not available")};
   }
+  if (size_bytes >= kHugeBytes) system::advise_huge_pages(block, size_bytes + kAlignment);
   const auto address = reinterpret_cast<uintptr_t>(block);
   buffer.block_ = block;
   buffer.data_ = static_cast<std::byte*>(block) + (kAlignment - address % kAlignment) % kAlignment;

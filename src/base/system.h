@@ -27,6 +27,10 @@ void join_thread(size_t thread_id);
 /// quota.
 [[nodiscard]] size_t cpu_quota(const std::string& root);
 
+/// Asks for huge pages for a range of memory that is about to be filled: fewer faults while it is,
+/// fewer misses of the address cache when it is read. Only advice: it changes no contents.
+void advise_huge_pages(void* data, size_t size_bytes);
+
 /// Bits of AT_HWCAP (Linux on Arm); 0 elsewhere.
 [[nodiscard]] unsigned long hardware_capabilities();
 

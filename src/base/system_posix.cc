@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #if defined(__linux__)
 #include <sys/auxv.h>
 #endif
@@ -162,6 +164,19 @@ size_t cpu_quota(const std::string& root) {
     }
   }
   return tightest;
+}
+
+void advise_huge_pages(void* data, size_t size_bytes) {
+#if defined(MADV_HUGEPAGE)
+  // Only pages that lie inside the range whole.
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<uintptr_t>(data) + size_bytes) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#else
+  static_cast<void>(data);
+  static_cast<void>(size_bytes);
+#endif
 }
 
 unsigned long hardware_capabilities() {

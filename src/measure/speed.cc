@@ -51,6 +51,7 @@ Result<Loaded> load(const SpeedOptions& options, ThreadPool& pool) {
   if (std::filesystem::is_directory(options.model, ignored)) {
     model::lfm2_audio::LoadOptions load;
     load.repack = options.repack;
+    load.tokenizer = false;  // made-up weights often come with a made-up vocabulary
     if (options.frames > 0) load.use = model::lfm2_audio::Use::kSpeak;
     RILL_ASSIGN_OR_RETURN(loaded.package, Model::load(options.model, load, pool));
     return loaded;

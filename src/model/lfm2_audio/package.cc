@@ -136,14 +136,18 @@ Status Model::bind_text(const LoadOptions& options, ThreadPool& pool) {
   }
   RILL_ASSIGN_OR_RETURN(language_, read_language(metadata));
   RILL_ASSIGN_OR_RETURN(name_, metadata.get_string_or("general.name", ""));
+  RILL_ASSIGN_OR_RETURN(
+      backbone_,
+      lfm2::load_gguf(backbone_file_, lfm2::LoadOptions{.form = matrix_form(options)}, pool));
+  return options.tokenizer ? bind_tokenizer(backbone_->config().vocab_size) : Status();
+}
+
+Status Model::bind_tokenizer(size_t vocab_size) {
+  const format::Metadata& metadata = backbone_file_.metadata();
   RILL_RETURN_IF_ERROR(check_tokenizer_kind(metadata));
   RILL_ASSIGN_OR_RETURN(text::Tokenizer tokenizer, text::Tokenizer::from_metadata(metadata));
   tokenizer_ = std::make_unique<text::Tokenizer>(std::move(tokenizer));
   RILL_ASSIGN_OR_RETURN(special_ids_, read_special_ids(*tokenizer_, backbone_file_.name()));
-  RILL_ASSIGN_OR_RETURN(
-      backbone_,
-      lfm2::load_gguf(backbone_file_, lfm2::LoadOptions{.form = matrix_form(options)}, pool));
-  const size_t vocab_size = backbone_->config().vocab_size;
   if (tokenizer_->vocab_size() != vocab_size) {
     return Error{ErrorCode::kInvalidFormat,
                  cat("load tokenizer: ", backbone_file_.name(), ": tokenizer.ggml.tokens: got ",

@@ -34,6 +34,7 @@ struct LoadOptions {
   FileOptions files;
   bool repack = true;      ///< pack matrices for the kernels (lfm2_audio.cpu_repack); equal results
   Use use = Use::kListen;  ///< kSpeak also loads what speaks
+  bool tokenizer = true;   ///< false: ids only, for measuring speed; tokenizer() must not be called
 };
 
 /// Ids of the tokens that steer generation, looked up by name.
@@ -66,6 +67,8 @@ class Model {
   [[nodiscard]] const SpeechParts* speech() const { return speech_.get(); }
   [[nodiscard]] const SpecialIds& special_ids() const { return special_ids_; }
   [[nodiscard]] Language language() const { return language_; }
+  /// Keys of the backbone's file, for what a task reads there (rill.generation.*).
+  [[nodiscard]] const format::Metadata& metadata() const { return backbone_file_.metadata(); }
   /// general.name of the backbone file; "" if it has none.
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -85,6 +88,7 @@ class Model {
   static Result<std::unique_ptr<Model>> load(const PackageFiles& files, const LoadOptions& options,
                                              ThreadPool& pool, FileOpener open, const void* source);
   Status bind_text(const LoadOptions& options, ThreadPool& pool);
+  Status bind_tokenizer(size_t vocab_size);
   Status bind_listening(const LoadOptions& options, ThreadPool& pool);
   Status bind_speaking(const LoadOptions& options, ThreadPool& pool);
 
