@@ -2,116 +2,124 @@
 #include "session/prefix_cache.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
-
-#include "base/sha256.h"
 
 namespace rill::session {
 namespace {
 
-/// The hash covers what is computed from: the kind of each step and its id or row, bit for bit.
-void update_with_step(const StepInput& step, Sha256& hash) {
-  const std::byte kind{static_cast<unsigned char>(step.is_token() ? 't' : 'r')};
-  hash.update({&kind, 1});
-  hash.update(step.is_token() ? std::as_bytes(std::span(&step.token, 1)) : std::as_bytes(step.row));
+/// The content before each step and after the last. Shape: [steps + 1].
+std::vector<ContentHash> hash_steps(std::span<const StepInput> steps) {
+  std::vector<ContentHash> contents(steps.size() + 1);
+  for (size_t i = 0; i < steps.size(); ++i) contents[i + 1] = extend_content(contents[i], steps[i]);
+  return contents;
 }
 
 }  // namespace
 
-std::vector<PrefixCache::Hash> PrefixCache::hash_blocks(std::span<const StepInput> steps) {
-  // The last step always runs, so a block that ends with it is not looked up.
-  const size_t count = steps.empty() ? 0 : (steps.size() - 1) / kBlockSteps;
-  std::vector<Hash> chain;
-  chain.reserve(count);
-  for (size_t b = 0; b < count; ++b) {
-    Sha256 hash;
-    if (b > 0) hash.update(std::as_bytes(std::span(chain.back())));
-    for (const StepInput& step : steps.subspan(b * kBlockSteps, kBlockSteps))
-      update_with_step(step, hash);
-    chain.push_back(hash.finish());
+PrefixCache::PrefixCache(size_t max_prompts)
+    : max_prompts_(max_prompts), max_ends_(kEndsPerPrompt * max_prompts) {}
+
+Result<std::unique_ptr<PrefixCache>> PrefixCache::open(PrefixCacheOptions options) {
+  auto cache = std::make_unique<PrefixCache>(options.max_prompts);
+  if (options.max_ends > 0) cache->max_ends_ = options.max_ends;
+  if (!options.directory.empty()) {
+    RILL_ASSIGN_OR_RETURN(
+        PrefixCacheDisk disk,
+        PrefixCacheDisk::open(std::move(options.directory), options.max_disk_bytes,
+                              std::move(options.tokenizer)));
+    cache->disk_ = std::make_unique<PrefixCacheDisk>(std::move(disk));
   }
-  return chain;
+  return cache;
 }
 
-/// Steps of a prefix that does not end with a block: those after its last full block, and the chain
-/// before them.
-PrefixCache::Hash PrefixCache::hash_end(std::span<const Hash> chain,
-                                        std::span<const StepInput> steps) {
-  const size_t blocks = steps.size() / kBlockSteps;
-  Sha256 hash;
-  hash.update(std::as_bytes(std::span("end", 3)));
-  // The block that ends with the last step of a prompt is not in its chain.
-  const size_t hashed = std::min(blocks, chain.size());
-  if (hashed > 0) hash.update(std::as_bytes(std::span(chain[hashed - 1])));
-  for (const StepInput& step : steps.subspan(hashed * kBlockSteps)) update_with_step(step, hash);
-  return hash.finish();
+PrefixCache::~PrefixCache() { flush(); }
+
+const Sequence* PrefixCache::known(const ContentHash& content,
+                                   const model::lfm2::Backbone& backbone, DType kv_type) const {
+  const auto it = entries_.find(content);
+  if (it == entries_.end()) return nullptr;
+  const Sequence& sequence = it->second.sequence;
+  const bool fits = &sequence.backbone() == &backbone && sequence.state().kv_type() == kv_type;
+  return fits ? &sequence : nullptr;
 }
 
-/// The longest kept end that the steps start with, or null.
-const Sequence* PrefixCache::find_end(std::span<const Hash> chain,
-                                      std::span<const StepInput> steps) {
-  auto best = ends_.end();
-  for (auto it = ends_.begin(); it != ends_.end(); ++it) {
-    const size_t length = it->sequence.position();
-    if (length > steps.size()) continue;
-    if (best != ends_.end() && length <= best->sequence.position()) continue;
-    // As its own keep_end() hashed it: a chain without a block that ends with the last step.
-    const size_t blocks = length == 0 ? 0 : (length - 1) / kBlockSteps;
-    if (it->hash == hash_end(chain.first(blocks), steps.first(length))) best = it;
+Result<PrefixCache::Found> PrefixCache::find(const model::lfm2::Backbone& backbone, DType kv_type,
+                                             std::span<const ContentHash> contents) {
+  const auto look_up = [&](const ContentHash& hash) { return known(hash, backbone, kv_type); };
+  // Longest first; of one length the one in memory first.
+  std::set<std::pair<size_t, bool>, std::greater<>> candidates;
+  const auto consider = [&](const ContentHash& hash, size_t position, bool in_memory) {
+    if (position < contents.size() && contents[position] == hash)
+      candidates.emplace(position, in_memory);
+  };
+  for (const auto& [hash, entry] : entries_) consider(hash, entry.sequence.position(), true);
+  if (disk_ != nullptr) {
+    disk_->scan(backbone, kv_type);
+    for (const auto& [hash, position] : disk_->files()) consider(hash, position, false);
   }
-  if (best == ends_.end()) return nullptr;
-  ends_.splice(ends_.begin(), ends_, best);
-  return &ends_.front().sequence;
-}
-
-void PrefixCache::keep_end(std::span<const StepInput> steps, const Sequence& sequence) {
-  if (max_prompts_ == 0 || steps.empty()) return;
-  RILL_CHECK(steps.size() == sequence.position(), "an end is kept with all its steps");
-  const Hash hash = hash_end(hash_blocks(steps), steps);
-  ends_.remove_if([&](const End& end) { return end.hash == hash; });
-  ends_.push_front({hash, sequence.clone()});
-  if (ends_.size() > kEndsPerPrompt * max_prompts_) ends_.pop_back();
+  for (const auto& [position, in_memory] : candidates) {
+    if (position == 0) continue;
+    if (in_memory) {
+      const Sequence* sequence = look_up(contents[position]);
+      if (sequence != nullptr) return Found{sequence->clone(), {}};
+      continue;
+    }
+    auto states = disk_->load(contents.first(position + 1), backbone, kv_type, look_up);
+    if (states.empty()) continue;
+    Found found = {states.back().clone(), {}};
+    for (Sequence& state : states) {
+      if (state.position() % kBlockSteps == 0) found.read.push_back(std::move(state));
+    }
+    return found;
+  }
+  RILL_ASSIGN_OR_RETURN(Sequence empty, Sequence::create(backbone, kv_type));
+  return Found{std::move(empty), {}};
 }
 
 Result<Sequence> PrefixCache::prefill(ops::Context& context, const model::lfm2::Backbone& backbone,
                                       DType kv_type, std::span<const StepInput> steps,
                                       const std::atomic<bool>* cancel) {
-  const std::vector<Hash> chain = max_prompts_ > 0 ? hash_blocks(steps) : std::vector<Hash>();
-  size_t restored = chain.size();
-  while (restored > 0 && !blocks_.contains(chain[restored - 1])) --restored;
-  cached_steps_ = restored * kBlockSteps;
-  RILL_ASSIGN_OR_RETURN(Sequence sequence, Sequence::create(backbone, kv_type));
-  const Sequence* end = find_end(chain, steps);
-  if (end != nullptr && end->position() > cached_steps_) {
-    sequence = end->clone();
-    cached_steps_ = sequence.position();
-  } else if (restored > 0) {
-    sequence = blocks_.at(chain[restored - 1]).sequence.clone();
+  cached_steps_ = 0;
+  if (max_prompts_ == 0) {
+    RILL_ASSIGN_OR_RETURN(Sequence sequence, Sequence::create(backbone, kv_type));
+    RILL_RETURN_IF_ERROR(sequence.append(context, steps, cancel));
+    return sequence;
   }
-  std::vector<std::pair<size_t, Sequence>> computed;
-  for (size_t b = cached_steps_ / kBlockSteps; b < chain.size(); ++b) {
+  const std::vector<ContentHash> contents = hash_steps(steps);
+  RILL_ASSIGN_OR_RETURN(Found found, find(backbone, kv_type, contents));
+  Sequence& sequence = found.sequence;
+  cached_steps_ = sequence.position();
+  std::vector<Sequence> states = std::move(found.read);
+  // A block that ends with the last step is not kept: it is an end, if anything.
+  for (size_t end = (cached_steps_ / kBlockSteps + 1) * kBlockSteps; end < steps.size();
+       end += kBlockSteps) {
     const size_t first = sequence.position();
-    RILL_RETURN_IF_ERROR(
-        sequence.append(context, steps.subspan(first, (b + 1) * kBlockSteps - first), cancel));
-    computed.emplace_back(b, sequence.clone());
+    RILL_RETURN_IF_ERROR(sequence.append(context, steps.subspan(first, end - first), cancel));
+    states.push_back(sequence.clone());
   }
   RILL_RETURN_IF_ERROR(sequence.append(context, steps.subspan(sequence.position()), cancel));
-  for (auto& [b, state] : computed) blocks_.emplace(chain[b], Block{std::move(state), 0});
-  keep_prompt(chain);
-  return sequence;
+  const auto end = std::find(ends_.begin(), ends_.end(), contents[cached_steps_]);
+  if (end != ends_.end()) ends_.splice(ends_.begin(), ends_, end);
+  for (Sequence& state : states) {
+    const ContentHash content = state.content();
+    entries_.emplace(content, Entry{std::move(state), 0, false});
+  }
+  std::vector<ContentHash> kept;
+  for (size_t end_step = kBlockSteps; end_step < steps.size(); end_step += kBlockSteps) {
+    if (entries_.contains(contents[end_step])) kept.push_back(contents[end_step]);
+  }
+  if (!kept.empty()) keep_prompt(std::move(kept));
+  if (disk_ != nullptr && disk_->has_grown()) disk_->trim();
+  return std::move(sequence);
 }
 
 /// Blocks that were passed over, because an end behind them was kept, are not part of the prompt.
-void PrefixCache::keep_prompt(const std::vector<Hash>& chain) {
-  std::vector<Hash> kept;
-  for (const Hash& hash : chain) {
-    if (blocks_.contains(hash)) kept.push_back(hash);
-  }
-  if (kept.empty()) return;
-  for (const Hash& hash : kept) ++blocks_.at(hash).num_prompts;
+void PrefixCache::keep_prompt(std::vector<ContentHash> kept) {
+  for (const ContentHash& hash : kept) ++entries_.at(hash).num_prompts;
   // A prompt that this one continues (or is the start of) is the same conversation: the longer of
   // the two stays. A hash stands for all blocks before it too.
-  const auto contains = [](const std::vector<Hash>& list, const Hash& hash) {
+  const auto contains = [](const std::vector<ContentHash>& list, const ContentHash& hash) {
     return std::find(list.begin(), list.end(), hash) != list.end();
   };
   for (auto it = prompts_.begin(); it != prompts_.end(); ++it) {
@@ -120,44 +128,130 @@ void PrefixCache::keep_prompt(const std::vector<Hash>& chain) {
     if (!continues_this && !continues_other) continue;
     // Of two equally long ones the one with fewer blocks passed over.
     if (continues_this && !(continues_other && kept.size() > it->size())) std::swap(kept, *it);
-    release(*it);
+    std::vector<ContentHash> released = std::move(*it);
     prompts_.erase(it);
     prompts_.push_front(std::move(kept));
+    release(released);
     return;
   }
   prompts_.push_front(std::move(kept));
-  if (prompts_.size() > max_prompts_) {
-    release(prompts_.back());
-    prompts_.pop_back();
+  if (prompts_.size() <= max_prompts_) return;
+  std::vector<ContentHash> released = std::move(prompts_.back());
+  prompts_.pop_back();
+  release(released);
+  release_ends();
+}
+
+void PrefixCache::release(const std::vector<ContentHash>& chain) {
+  for (const ContentHash& hash : chain) {
+    const auto it = entries_.find(hash);
+    --it->second.num_prompts;
+    drop_unused(it);
   }
 }
 
-void PrefixCache::release(const std::vector<Hash>& chain) {
-  for (const Hash& hash : chain) {
-    const auto it = blocks_.find(hash);
-    if (--it->second.num_prompts == 0) blocks_.erase(it);
+/// Lets ends go whose prompts have gone: they would hold on to all of their blocks.
+void PrefixCache::release_ends() {
+  for (auto it = ends_.begin(); it != ends_.end();) {
+    const auto entry = entries_.find(*it);
+    const auto contents = entry->second.sequence.block_contents();
+    const bool is_held = contents.empty() ||
+                         std::any_of(contents.begin(), contents.end(), [&](const ContentHash& c) {
+                           const auto block = entries_.find(c);
+                           return block != entries_.end() && block->second.num_prompts > 0;
+                         });
+    if (is_held) {
+      ++it;
+      continue;
+    }
+    it = ends_.erase(it);
+    entry->second.is_end = false;
+    drop_unused(entry);
   }
+}
+
+void PrefixCache::drop_unused(Entries::iterator entry) {
+  if (entry->second.num_prompts > 0 || entry->second.is_end) return;
+  spill(entry->second.sequence);
+  entries_.erase(entry);
+}
+
+void PrefixCache::keep(const Sequence& sequence) {
+  if (max_ends_ == 0 || max_prompts_ == 0 || sequence.position() == 0 || !sequence.usable()) return;
+  const ContentHash content = sequence.content();
+  const auto listed = std::find(ends_.begin(), ends_.end(), content);
+  if (listed != ends_.end()) {
+    ends_.splice(ends_.begin(), ends_, listed);
+    return;
+  }
+  const auto it = entries_.find(content);
+  if (it == entries_.end()) {
+    entries_.emplace(content, Entry{sequence.clone(), 0, true});
+  } else {
+    it->second.is_end = true;
+  }
+  ends_.push_front(content);
+  if (ends_.size() <= max_ends_) return;
+  const auto oldest = entries_.find(ends_.back());
+  ends_.pop_back();
+  oldest->second.is_end = false;
+  drop_unused(oldest);
+  if (disk_ != nullptr && disk_->has_grown()) disk_->trim();
+}
+
+void PrefixCache::keep_end(std::span<const StepInput> steps, const Sequence& sequence) {
+  RILL_CHECK(steps.size() == sequence.position(), "an end is kept with all its steps");
+  keep(sequence);
+}
+
+/// Writes a state, after the blocks before it that are only in memory.
+void PrefixCache::spill(const Sequence& sequence) {
+  if (disk_ == nullptr) return;
+  disk_->select(sequence.backbone(), sequence.state().kv_type());
+  const auto& files = disk_->files();
+  if (files.contains(sequence.content())) return;
+  size_t first = 0;
+  for (size_t b = 0; b < sequence.block_contents().size(); ++b) {
+    const size_t end = (b + 1) * kBlockSteps;
+    const ContentHash& content = sequence.block_contents()[b];
+    if (end >= sequence.position()) break;
+    const auto block = entries_.find(content);
+    const bool is_there = files.contains(content) ||
+                          (block != entries_.end() && disk_->store(block->second.sequence, first));
+    if (is_there) first = end;
+  }
+  disk_->store(sequence, first);
+}
+
+void PrefixCache::flush() {
+  if (disk_ == nullptr || entries_.empty()) return;
+  for (const auto& [hash, entry] : entries_) spill(entry.sequence);
+  // What is needed most counts as used last: late prompts, and of a prompt its first blocks.
+  for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) disk_->mark_used(*end);
+  for (auto prompt = prompts_.rbegin(); prompt != prompts_.rend(); ++prompt) {
+    for (auto hash = prompt->rbegin(); hash != prompt->rend(); ++hash) disk_->mark_used(*hash);
+  }
+  disk_->trim();
 }
 
 size_t PrefixCache::memory_bytes() const {
-  // States share the blocks before them: each kept one adds its own block and its convolution
-  // inputs.
-  const auto own_bytes = [](const Sequence& sequence) {
-    const auto& state = sequence.state();
-    const size_t num_blocks = state.num_blocks();
-    const size_t block_bytes = num_blocks > 0 ? state.block(num_blocks - 1).size() : 0;
-    return block_bytes + (state.memory_bytes() - num_blocks * block_bytes);
-  };
+  std::set<const std::byte*> blocks;  // states share them
   size_t total = 0;
-  for (const auto& [hash, block] : blocks_) total += own_bytes(block.sequence);
-  for (const End& end : ends_) total += own_bytes(end.sequence);
+  for (const auto& [hash, entry] : entries_) {
+    const auto& state = entry.sequence.state();
+    total += state.conv_values().size_bytes();
+    for (size_t i = 0; i < state.num_blocks(); ++i) {
+      if (!state.block(i).empty() && blocks.insert(state.block(i).data()).second)
+        total += state.block(i).size();
+    }
+  }
   return total;
 }
 
 void PrefixCache::clear() {
   prompts_.clear();
-  blocks_.clear();
   ends_.clear();
+  entries_.clear();
 }
 
 }  // namespace rill::session

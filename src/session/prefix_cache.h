@@ -1,78 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
 // PrefixCache: keeps the state after every full block of a prefill and where a prompt or a reply
-// ended, so that a prompt that starts like an earlier one runs only what is new. Found by content,
-// so it changes no bit: only time.
+// ended, so that a prompt that starts like an earlier one runs only what is new, also after a
+// restart if it has a folder. Found by content, so it changes no bit: only time.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "model/lfm2/backbone.h"
 #include "ops/context.h"
+#include "session/content_hash.h"
+#include "session/prefix_cache_disk.h"
 #include "session/sequence.h"
 #include "session/step_input.h"
 
 namespace rill::session {
 
-/// Threading: one thread. All sequences must be of one backbone and kv_type.
+struct PrefixCacheOptions {
+  size_t max_prompts = 4;  ///< prompts whose blocks stay in memory; 0: nothing is kept
+  size_t max_ends = 0;     ///< kept ends in memory; 0: PrefixCache::kEndsPerPrompt * max_prompts
+  std::string directory;  ///< where what leaves the memory goes; created if missing; empty: nowhere
+  uint64_t max_disk_bytes = uint64_t{4} << 30;  ///< of the folder's states, least recently used go
+  std::string tokenizer;  ///< as SnapshotOptions::tokenizer; states of another one are not found
+};
+
+/// Threading: one thread. Lifetime: the backbones of its sequences outlive it.
 class PrefixCache {
  public:
   /// Steps per kept block: a block of the KV cache, so that states share their blocks.
   static constexpr size_t kBlockSteps = ops::kKvBlockPositions;
+  static constexpr size_t kEndsPerPrompt = 4;
 
-  /// Keeps the blocks of up to max_prompts prompts (blocks that prompts share count once); 0 keeps
-  /// nothing.
-  explicit PrefixCache(size_t max_prompts) : max_prompts_(max_prompts) {}
+  /// Keeps the blocks of up to max_prompts prompts (blocks that prompts share count once) in
+  /// memory; 0 keeps nothing.
+  explicit PrefixCache(size_t max_prompts);
+  /// Errors: kIo (the folder cannot be made).
+  static Result<std::unique_ptr<PrefixCache>> open(PrefixCacheOptions options);
+  PrefixCache(PrefixCache&&) = default;
+  PrefixCache& operator=(PrefixCache&&) = delete;
+  /// Calls flush().
+  ~PrefixCache();
 
   /// A sequence that holds the prompt: restored from the longest kept prefix, the rest computed;
-  /// its own full blocks are kept. Unless all of it was kept by keep_end(), at least the last step
-  /// is computed. Errors: those of Sequence::create and Sequence::append; nothing is kept then.
+  /// its own full blocks are kept. Unless all of it was kept, at least the last step is computed.
+  /// Errors: those of Sequence::create and Sequence::append; nothing is kept then. Trouble with the
+  /// folder is none: what cannot be read is computed.
   Result<Sequence> prefill(ops::Context& context, const model::lfm2::Backbone& backbone,
                            DType kv_type, std::span<const StepInput> steps,
                            const std::atomic<bool>* cancel = nullptr);
 
   /// Keeps a sequence as it is, for a prompt that starts with its steps: the end of a prompt or of
-  /// a reply, wherever in a block that is. `steps` are all steps of the sequence. Keeps up to
-  /// kEndsPerPrompt * max_prompts of them, the most recently used ones.
+  /// a reply, wherever in a block that is. The most recently used ones stay in memory.
+  void keep(const Sequence& sequence);
+  /// The same; `steps` are all steps of the sequence.
   void keep_end(std::span<const StepInput> steps, const Sequence& sequence);
-  static constexpr size_t kEndsPerPrompt = 2;
+
+  /// Writes to the folder what is not there yet, and keeps the folder within its limit.
+  void flush();
 
   /// Steps that the last prefill() did not have to compute.
   [[nodiscard]] size_t cached_steps() const { return cached_steps_; }
   [[nodiscard]] size_t num_prompts() const { return prompts_.size(); }
-  /// Bytes of keys, values and convolution inputs that are kept.
+  /// Bytes of keys, values and convolution inputs that are kept in memory.
   [[nodiscard]] size_t memory_bytes() const;
+  /// Files of the folder that were damaged, and have been removed.
+  [[nodiscard]] size_t damaged_files() const { return disk_ ? disk_->damaged_files() : 0; }
+  /// States that could not be written to the folder.
+  [[nodiscard]] size_t failed_writes() const { return disk_ ? disk_->failed_writes() : 0; }
+  /// Empties the memory. Files stay.
   void clear();
 
  private:
-  using Hash = std::array<uint8_t, 32>;
-  struct Block {
-    Sequence sequence;       // the state after the block
+  struct Entry {
+    Sequence sequence;       // the state after the steps that it is found by
     size_t num_prompts = 0;  // kept prompts that go through it
+    bool is_end = false;     // in ends_
   };
-  struct End {
-    Hash hash;  // of all steps
+  using Entries = std::map<ContentHash, Entry>;
+  /// A state to start from.
+  struct Found {
     Sequence sequence;
+    std::vector<Sequence> read;  // states of full blocks that came from the folder
   };
 
-  static std::vector<Hash> hash_blocks(std::span<const StepInput> steps);
-  static Hash hash_end(std::span<const Hash> chain, std::span<const StepInput> steps);
-  const Sequence* find_end(std::span<const Hash> chain, std::span<const StepInput> steps);
-  void keep_prompt(const std::vector<Hash>& chain);
-  void release(const std::vector<Hash>& chain);
+  Result<Found> find(const model::lfm2::Backbone& backbone, DType kv_type,
+                     std::span<const ContentHash> contents);
+  [[nodiscard]] const Sequence* known(const ContentHash& content,
+                                      const model::lfm2::Backbone& backbone, DType kv_type) const;
+  void keep_prompt(std::vector<ContentHash> kept);
+  void release(const std::vector<ContentHash>& chain);
+  void release_ends();
+  void drop_unused(Entries::iterator entry);
+  void spill(const Sequence& sequence);
 
   size_t max_prompts_;
+  size_t max_ends_;
+  std::unique_ptr<PrefixCacheDisk> disk_;
   size_t cached_steps_ = 0;
-  std::map<Hash, Block> blocks_;
-  std::list<std::vector<Hash>> prompts_;  // the kept blocks of each; most recently used first
-  std::list<End> ends_;                   // most recently used first
+  Entries entries_;
+  std::list<std::vector<ContentHash>>
+      prompts_;                  // the kept blocks of each; most recently used first
+  std::list<ContentHash> ends_;  // most recently used first
 };
 
 }  // namespace rill::session

@@ -25,9 +25,9 @@ std::array<uint8_t, 32> hash_of(std::string_view text) {
   return hash.finish();
 }
 
-/// Entries of block_contents: every full block of a sequence; of a block, the ones before it.
+/// Entries of block_contents: every full block of a sequence; of a tail, the one before it.
 uint64_t num_contents(const SnapshotHeader& header) {
-  if (header.kind == SnapshotKind::kBlock) return header.first_position > 0 ? 1 : 0;
+  if (header.kind == SnapshotKind::kTail) return header.first_position > 0 ? 1 : 0;
   return header.position / kKvBlockPositions;
 }
 
@@ -65,9 +65,9 @@ Status check_whole(std::span<const std::byte> bytes, const SnapshotHeader& heade
     return refuse(ErrorCode::kUnsupported, "version", cat(header.version),
                   cat(kSnapshotVersion, "; save the state again with this version of rill"));
   }
-  if (header.kind != SnapshotKind::kSequence && header.kind != SnapshotKind::kBlock) {
+  if (header.kind != SnapshotKind::kSequence && header.kind != SnapshotKind::kTail) {
     return refuse(ErrorCode::kInvalidFormat, "kind", cat(static_cast<uint32_t>(header.kind)),
-                  "1 (a sequence) or 2 (a block)");
+                  "1 (a sequence) or 2 (the end of one)");
   }
   const uint64_t size = snapshot_bytes(header);
   if (size != bytes.size()) {
@@ -127,11 +127,10 @@ Status check_sizes(const SnapshotHeader& header, const Config& config, const Ref
   const uint64_t first = header.first_position;
   if (header.kind == SnapshotKind::kSequence && first != 0)
     return refuse.number("first_position", first, 0);
-  const bool is_one_block = first % kKvBlockPositions == 0 && header.position > first &&
-                            header.position - first <= kKvBlockPositions;
-  if (header.kind == SnapshotKind::kBlock && !is_one_block) {
+  const bool is_tail = first % kKvBlockPositions == 0 && header.position > first;
+  if (header.kind == SnapshotKind::kTail && !is_tail) {
     return refuse(ErrorCode::kInvalidFormat, "first_position", cat(first),
-                  cat("the start of the block that ends at ", header.position));
+                  cat("the end of a block before ", header.position));
   }
   return {};
 }
@@ -193,9 +192,8 @@ Status write_snapshot(const SnapshotHeader& header, const Sequence& sequence,
   };
   RILL_RETURN_IF_ERROR(write(std::as_bytes(std::span(&header, 1))));
   const size_t contents = num_contents(header);
-  const size_t first_content = header.kind == SnapshotKind::kBlock
-                                   ? header.first_position / kKvBlockPositions - contents
-                                   : 0;
+  const size_t first_content =
+      header.kind == SnapshotKind::kTail ? header.first_position / kKvBlockPositions - contents : 0;
   RILL_RETURN_IF_ERROR(
       write(std::as_bytes(sequence.block_contents().subspan(first_content, contents))));
   RILL_RETURN_IF_ERROR(write(std::as_bytes(state.conv_values())));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of saved states: a header that says what follows, the parts, and a hash over all of
-// it. Snapshots hold a whole sequence; the prefix cache's files hold the last block of one. Used
+// it. Snapshots hold a whole sequence; the prefix cache's files hold the last steps of one. Used
 // by snapshot.cc and prefix_cache_disk.cc alone.
 #pragma once
 
@@ -26,7 +26,7 @@ inline constexpr size_t kSnapshotHashBytes = 32;
 
 enum class SnapshotKind : uint32_t {
   kSequence = 1,  ///< all steps
-  kBlock = 2,     ///< the steps after the last full block before them, and the state after them
+  kTail = 2,      ///< the steps after some full block, and the state after them
 };
 
 /// The first bytes of a file, little endian, as they are in memory.
