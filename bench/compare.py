@@ -22,7 +22,7 @@ def run_rill(args):
         command.append("--no-check")
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return (report["prefill"][0]["prefill_tokens_per_s"], report["decode"][0]["decode_tokens_per_s"],
-            report["read_bandwidth_gb_per_s"], report["weights_bytes"])
+            report["read_bandwidth_gb_per_s"], report["decode_bytes_per_token"])
 
 
 def run_peer(args):

@@ -23,6 +23,7 @@ struct BenchOptions {
   size_t repeat = 5;
   double audio_seconds = 0;
   size_t frames = 0;
+  size_t prompt_lookup = 0;
   std::string kv_type = "f16";
   std::string repack = "true";
   bool no_check = false;
@@ -64,14 +65,23 @@ std::string format_table(const json& report) {
     text += measurement("decode at depth " + std::to_string(entry.at("depth").get<size_t>()), entry,
                         "decode_tokens_per_s", "tokens/s");
   }
+  for (const json& entry : report.value("prompt_lookup", json::array())) {
+    const std::string name = entry.at("text").get<std::string>() + " text";
+    text += measurement(name, entry, "plain_tokens_per_s", "tokens/s");
+    text += measurement(name + ", guessing", entry, "lookup_tokens_per_s", "tokens/s");
+  }
   if (report.contains("encode")) {
     const json& entry = report.at("encode");
     text += measurement("encode " + format_number(entry.at("audio_seconds")) + " s", entry,
                         "encode_seconds", "s");
     text += measurement("features", entry, "features_seconds", "s");
   }
-  if (report.contains("speech"))
-    text += measurement("frame of speech", report.at("speech"), "frame_ms", "ms");
+  if (report.contains("speech")) {
+    const json& entry = report.at("speech");
+    text += measurement("frame of speech", entry, "frame_ms", "ms");
+    text += measurement("first audio of a text", entry, "first_audio_of_text_ms", "ms");
+    text += measurement("first audio of an answer", entry, "first_audio_of_answer_ms", "ms");
+  }
   return text;
 }
 
@@ -90,6 +100,7 @@ int bench(const BenchOptions& options) {
   run.repeat = options.repeat;
   run.audio_seconds = options.audio_seconds;
   run.frames = options.frames;
+  run.prompt_lookup = options.prompt_lookup;
   run.kv_f32 = options.kv_type == "f32" ? 1 : 0;
   run.no_repack = options.repack == "false" ? 1 : 0;
   run.no_check = options.no_check ? 1 : 0;
@@ -129,6 +140,10 @@ void add_bench_command(CLI::App& app, int& exit_code) {
   with_env(
       command->add_option("--frames", options->frames, "Frames of speech of a package; 0: none")
           ->capture_default_str());
+  with_env(command
+               ->add_option("--prompt-lookup", options->prompt_lookup,
+                            "Tokens guessed at once when prompt lookup is measured; 0: it is not")
+               ->capture_default_str());
   with_env(command->add_option("--kv-type", options->kv_type, "Keys and values: f16 or f32")
                ->check(CLI::IsMember({"f16", "f32"}))
                ->capture_default_str());

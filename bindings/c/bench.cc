@@ -25,6 +25,7 @@ rill_status rill_bench(rill_engine* engine, const rill_bench_options* options, r
   run.kv_type = options->kv_f32 != 0 ? DType::kF32 : DType::kF16;
   run.repack = options->no_repack == 0;
   run.check = options->no_check == 0;
+  if (options->struct_size >= sizeof *options) run.prompt_lookup = options->prompt_lookup;
   Arena scratch;
   ops::Context context{engine->kernels, engine->pool.get(), &scratch};
   const std::lock_guard<std::mutex> turn(engine->compute);

@@ -340,6 +340,7 @@ typedef struct rill_bench_options {
   int32_t kv_f32;       /* 1: keys and values in F32 instead of F16 */
   int32_t no_repack;    /* 1: weights stay in the file's order */
   int32_t no_check;     /* 1: do not compare with the scalar tier first */
+  size_t prompt_lookup; /* tokens guessed at once when prompt lookup is measured; 0: it is not */
 } rill_bench_options;
 
 /* Measures speed; the report is a JSON object (docs/performance.md). Errors: those of opening a model;

@@ -2,37 +2,30 @@
 #include "measure/speed.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 #include <utility>
 
-#include "audio/log_mel.h"
 #include "base/cpu_features.h"
 #include "base/str_cat.h"
 #include "kernels/kernel_table.h"
+#include "measure/lookup_speed.h"
 #include "measure/machine_limits.h"
-#include "model/conformer/config.h"
+#include "measure/repeat.h"
+#include "measure/speech_speed.h"
 #include "model/lfm2/load.h"
 #include "model/lfm2_audio/package.h"
 #include "ops/elementwise.h"
 #include "session/sequence.h"
-#include "tasks/speech_writer.h"
-#include "tasks/tts.h"
 
 namespace rill::measure {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using model::lfm2::Backbone;
 using model::lfm2_audio::Model;
 using session::Sequence;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A text model, or a package whose backbone is measured like one.
 struct Loaded {
@@ -64,17 +57,6 @@ Result<Loaded> load(const SpeedOptions& options, ThreadPool& pool) {
   return loaded;
 }
 
-/// Token ids that do not repeat in a pattern; the same on every run.
-std::vector<int32_t> make_tokens(size_t count, size_t vocab_size) {
-  std::vector<int32_t> tokens(count);
-  uint64_t state = 0x9E3779B97F4A7C15u;
-  for (int32_t& token : tokens) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    token = static_cast<int32_t>((state >> 33) % vocab_size);
-  }
-  return tokens;
-}
-
 /// The logits after two steps, with the kernels of `context`.
 Result<std::vector<float>> two_steps(ops::Context& context, const Backbone& backbone,
                                      DType kv_type) {
@@ -94,26 +76,6 @@ Status check_against_scalar(ops::Context& context, const Backbone& backbone, DTy
   return Error{ErrorCode::kInternal,
                cat("bench: the logits of tier ", isa_tier_name(context.kernels->tier),
                    " are not those of the scalar tier")};
-}
-
-/// Median, least and largest of the values.
-void set_statistics(Json& object, const std::string& key, std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  object.set(key, Json::number(values[values.size() / 2]));
-  object.set(key + "_min", Json::number(values.front()));
-  object.set(key + "_max", Json::number(values.back()));
-}
-
-/// Runs `measure` once to warm up and `repeat` times for its values.
-template <typename Measure>
-Result<std::vector<double>> repeated(size_t repeat, const Measure& measure) {
-  RILL_ASSIGN_OR_RETURN([[maybe_unused]] const double warm_up, measure());
-  std::vector<double> values;
-  for (size_t i = 0; i < repeat; ++i) {
-    RILL_ASSIGN_OR_RETURN(const double value, measure());
-    values.push_back(value);
-  }
-  return values;
 }
 
 /// Tokens per second of a prompt, its last logits included.
@@ -137,6 +99,9 @@ Result<Json> measure_prefill(ops::Context& context, const Backbone& backbone,
                           }));
     Json entry = Json::object();
     entry.set("tokens", Json::integer(static_cast<int64_t>(length)));
+    std::vector<double> waits;  // until the logits of the first token of a reply are there
+    for (const double rate : rates) waits.push_back(1000.0 * static_cast<double>(length) / rate);
+    set_statistics(entry, "first_token_ms", std::move(waits));
     set_statistics(entry, "prefill_tokens_per_s", std::move(rates));
     list.items().push_back(std::move(entry));
   }
@@ -173,74 +138,6 @@ Result<Json> measure_decode(ops::Context& context, const Backbone& backbone,
     list.items().push_back(std::move(entry));
   }
   return list;
-}
-
-/// Noise that is as loud as speech: silence would be no work for nobody, but also no test.
-std::vector<float> make_noise(size_t samples) {
-  std::vector<float> noise(samples);
-  uint32_t state = 12345;
-  for (float& sample : noise) {
-    state = state * 1664525u + 1013904223u;
-    sample = (static_cast<float>(state >> 8) / 16777216.0f - 0.5f) * 0.2f;
-  }
-  return noise;
-}
-
-Result<Json> measure_encode(ops::Context& context, const Model& package,
-                            const SpeedOptions& options) {
-  const auto samples = make_noise(static_cast<size_t>(options.audio_seconds * 16000.0));
-  RILL_ASSIGN_OR_RETURN(const Tensor mel, audio::log_mel(samples, package.log_mel_config()));
-  RILL_ASSIGN_OR_RETURN(Tensor rows, Tensor::create(model::conformer::num_steps(mel.rows()),
-                                                    package.backbone().config().hidden_size));
-  const auto encode = [&]() -> Result<double> {
-    const auto start = Clock::now();
-    RILL_RETURN_IF_ERROR(package.embed_speech(context, mel.mat(), rows.mat()));
-    return seconds_since(start);
-  };
-  const auto features = [&]() -> Result<double> {
-    const auto start = Clock::now();
-    RILL_RETURN_IF_ERROR(audio::log_mel(samples, package.log_mel_config()));
-    return seconds_since(start);
-  };
-  RILL_ASSIGN_OR_RETURN(auto encode_s, repeated(options.repeat, encode));
-  RILL_ASSIGN_OR_RETURN(auto features_s, repeated(options.repeat, features));
-  Json entry = Json::object();
-  entry.set("audio_seconds", Json::number(options.audio_seconds));
-  set_statistics(entry, "encode_seconds", std::move(encode_s));
-  set_statistics(entry, "features_seconds", std::move(features_s));
-  return entry;
-}
-
-/// Milliseconds per frame of speech: backbone step, depthformer and detokenizer.
-Result<Json> measure_frames(ops::Context& context, const Model& package,
-                            const SpeedOptions& options) {
-  const auto& speech = *package.speech();
-  RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(package.backbone(), DType::kF32));
-  RILL_RETURN_IF_ERROR(
-      prompt.append_tokens(context, make_tokens(32, package.backbone().config().vocab_size)));
-  const auto run = [&]() -> Result<double> {
-    Sequence sequence = prompt.clone();
-    RILL_RETURN_IF_ERROR(sequence.reserve(options.frames));
-    RILL_ASSIGN_OR_RETURN(auto picker,
-                          tasks::FramePicker::create(speech, tasks::audio_sampler(0.8f, 64, 1)));
-    RILL_ASSIGN_OR_RETURN(auto writer, tasks::SpeechWriter::create(speech.detokenizer(), 1));
-    std::vector<float> row(package.backbone().config().hidden_size);
-    const auto start = Clock::now();
-    for (size_t f = 0; f < options.frames; ++f) {
-      RILL_ASSIGN_OR_RETURN(const auto frame, picker.pick(context, sequence.hidden()));
-      if (frame.kind == tasks::FrameKind::kSpoken)
-        RILL_RETURN_IF_ERROR(writer.push(context, frame.codes));
-      RILL_RETURN_IF_ERROR(speech.embed_frame(context, frame.codes, row));
-      const auto input = session::StepInput::of_row(row);
-      RILL_RETURN_IF_ERROR(sequence.append(context, {&input, 1}));
-    }
-    return seconds_since(start) * 1000.0 / static_cast<double>(options.frames);
-  };
-  RILL_ASSIGN_OR_RETURN(auto values, repeated(options.repeat, run));
-  Json entry = Json::object();
-  entry.set("frames", Json::integer(static_cast<int64_t>(options.frames)));
-  set_statistics(entry, "frame_ms", std::move(values));
-  return entry;
 }
 
 Status check_options(const SpeedOptions& options, const Loaded& loaded) {
@@ -287,19 +184,30 @@ Result<Json> measure_speed(ops::Context& context, const SpeedOptions& options) {
   report.set("load_ms", Json::number(load_ms));
   report.set("weights_bytes",
              Json::integer(static_cast<int64_t>(loaded.backbone().weights().owned_bytes())));
+  const auto& weights = loaded.backbone().weights();
+  report.set("decode_bytes_per_token",
+             Json::integer(static_cast<int64_t>(
+                 weights.step_bytes(loaded.backbone().config().num_experts_per_tok) +
+                 weights.head_bytes())));
   RILL_ASSIGN_OR_RETURN(Json prefill, measure_prefill(context, loaded.backbone(), options));
   report.set("prefill", std::move(prefill));
   if (options.decode > 0) {
     RILL_ASSIGN_OR_RETURN(Json decode, measure_decode(context, loaded.backbone(), options));
     report.set("decode", std::move(decode));
   }
+  if (options.prompt_lookup > 0) {
+    RILL_ASSIGN_OR_RETURN(Json lookup, measure_lookup(context, loaded.backbone(), options));
+    report.set("prompt_lookup", std::move(lookup));
+  }
   if (options.audio_seconds > 0) {
-    RILL_ASSIGN_OR_RETURN(Json encode, measure_encode(context, *loaded.package, options));
+    RILL_ASSIGN_OR_RETURN(Json encode, measure_encode(context, *loaded.package,
+                                                      options.audio_seconds, options.repeat));
     report.set("encode", std::move(encode));
   }
   if (options.frames > 0) {
-    RILL_ASSIGN_OR_RETURN(Json frames, measure_frames(context, *loaded.package, options));
-    report.set("speech", std::move(frames));
+    RILL_ASSIGN_OR_RETURN(Json speech,
+                          measure_speech(context, *loaded.package, options.frames, options.repeat));
+    report.set("speech", std::move(speech));
   }
   // Before the bandwidth is measured, whose buffer is no part of the model's memory.
   report.set("peak_rss_bytes", Json::integer(static_cast<int64_t>(peak_rss_bytes())));

@@ -22,6 +22,8 @@ struct SpeedOptions {
   size_t repeat = 5;  ///< runs of each measurement after one to warm up; the median is reported
   double audio_seconds = 0;  ///< audio for the encoder of a package; 0: no encoding
   size_t frames = 0;         ///< frames of speech of a package; 0: none
+  size_t prompt_lookup =
+      0;  ///< tokens guessed at once when prompt lookup is measured; 0: it is not
   DType kv_type = DType::kF16;
   bool repack = true;
   bool check = true;  ///< compare one step with the scalar tier first

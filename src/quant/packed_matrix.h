@@ -52,6 +52,8 @@ class PackedMatrix {
   [[nodiscard]] const std::byte* panel(size_t p) const;
   /// Writes panel p of a kFile matrix, packed, to `out` (panel_bytes() bytes).
   void pack_panel(size_t p, std::byte* out) const;
+  /// Bytes of all panels: what a product reads.
+  [[nodiscard]] size_t size_bytes() const { return num_panels() * panel_bytes_; }
   /// Bytes held in memory by this matrix (0 when borrowed).
   [[nodiscard]] size_t owned_bytes() const { return owned_.size_bytes(); }
 

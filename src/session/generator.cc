@@ -23,10 +23,16 @@ std::string_view stop_reason_name(StopReason reason) {
 }
 
 Generator::Generator(Sequence& sequence, GenerateOptions options)
-    : sequence_(sequence), options_(std::move(options)), sampler_(options_.sampler) {}
+    : sequence_(sequence),
+      options_(std::move(options)),
+      sampler_(options_.sampler),
+      lookup_(options_.prompt_lookup) {}
 
 void Generator::observe_prompt(std::span<const int32_t> tokens) {
-  for (const int32_t token : tokens) sampler_.observe_prompt(token);
+  for (const int32_t token : tokens) {
+    sampler_.observe_prompt(token);
+    if (options_.prompt_lookup > 0) lookup_.observe(token);
+  }
 }
 
 bool Generator::is_stop_id(int32_t token) const {
@@ -65,6 +71,7 @@ Result<std::optional<int32_t>> Generator::choose(ops::Context& context) {
     return std::optional<int32_t>();
   }
   sampler_.observe_reply(token);
+  if (options_.prompt_lookup > 0) lookup_.observe(token);
   pending_ = token;
   ++num_tokens_;
   return std::optional<int32_t>(token);
@@ -73,10 +80,20 @@ Result<std::optional<int32_t>> Generator::choose(ops::Context& context) {
 Result<std::optional<int32_t>> Generator::next(ops::Context& context) {
   if (!prepare()) return std::optional<int32_t>();
   if (pending_ >= 0) {
-    RILL_RETURN_IF_ERROR(sequence_.append_token(context, pending_));
+    RILL_RETURN_IF_ERROR(append_pending(context));
     pending_appended();
   }
   return choose(context);
+}
+
+Status Generator::append_pending(ops::Context& context) {
+  if (options_.prompt_lookup == 0 || sequence_.guess_is(pending_))
+    return sequence_.append_token(context, pending_);
+  lookup_.report(sequence_.num_guesses(), sequence_.guesses_taken());
+  const size_t useful = options_.max_tokens - num_tokens_;
+  const std::span<const int32_t> guesses = lookup_.guess();
+  return sequence_.append_token_ahead(context, pending_,
+                                      guesses.first(std::min(guesses.size(), useful)));
 }
 
 Status Generator::resume(const GenerationState& state) {

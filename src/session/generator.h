@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "session/prompt_lookup.h"
 #include "session/sampler.h"
 #include "session/sequence.h"
 #include "session/token_constraint.h"
@@ -35,6 +36,7 @@ struct GenerateOptions {
   std::vector<int32_t> stop_ids;              ///< ids that end the reply
   SamplerOptions sampler;                     ///< greedy by default
   const std::atomic<bool>* cancel = nullptr;  ///< checked before every step; may be null
+  size_t prompt_lookup = 0;  ///< tokens to guess from the text so far, at most; 0: none
 };
 
 /// Where a reply that is being generated stands, for saving it.
@@ -49,7 +51,7 @@ class Generator {
  public:
   Generator(Sequence& sequence, GenerateOptions options);
 
-  /// The penalties look at these too; without penalties it does nothing.
+  /// Penalties and prompt lookup look at these too; without either it does nothing.
   void observe_prompt(std::span<const int32_t> tokens);
 
   /// From the next pick on, only tokens that the constraint allows come up; null: all again. May
@@ -89,12 +91,14 @@ class Generator {
   Sampler& sampler() { return sampler_; }
 
  private:
+  Status append_pending(ops::Context& context);
   Result<int32_t> pick(std::span<const float> logits);
   [[nodiscard]] bool is_stop_id(int32_t token) const;
 
   Sequence& sequence_;
   GenerateOptions options_;
   Sampler sampler_;
+  PromptLookup lookup_;
   TokenConstraint* constraint_ = nullptr;
   std::vector<uint64_t> allowed_;  // what the constraint said for the current pick
   size_t num_tokens_ = 0;

@@ -124,6 +124,7 @@ Status Sequence::append_together(ops::Context& context, std::span<const Extensio
     RILL_RETURN_IF_ERROR(
         extension.sequence->embed(extension.steps, rows.row_range(row, extension.steps.size())));
     segments[i] = {&extension.sequence->state_, extension.steps.size()};
+    if (!extension.steps.empty()) extension.sequence->ahead_.clear();
     row += extension.steps.size();
   }
   const size_t first_position = extensions[0].sequence->position();
@@ -152,6 +153,10 @@ Status Sequence::append_tokens(ops::Context& context, std::span<const int32_t> t
 }
 
 Status Sequence::append_token(ops::Context& context, int32_t token) {
+  if (guess_is(token)) {
+    take_guess();
+    return {};
+  }
   const StepInput step = StepInput::of_token(token);
   return append(context, {&step, 1});
 }
@@ -162,6 +167,7 @@ Result<std::span<const float>> Sequence::logits(ops::Context& context) {
     return Error{ErrorCode::kInvalidArgument,
                  "logits: got a sequence without steps, expected at least one"};
   }
+  if (!logits_ready_) logits_ahead(context);
   if (!logits_ready_) {
     const size_t V = backbone_->config().vocab_size;
     logits_.resize(V);
@@ -246,6 +252,7 @@ Status Sequence::truncate(const Mark& mark) {
 }
 
 void Sequence::drop_after(const Mark& mark) {
+  ahead_.clear();
   state_.truncate(mark.checkpoint);
   hidden_ = mark.hidden;
   content_ = mark.content;
@@ -296,6 +303,7 @@ Status Sequence::truncate_to(size_t to) {
 }
 
 void Sequence::reset() {
+  ahead_.clear();
   state_.reset();
   hidden_.clear();
   content_ = {};

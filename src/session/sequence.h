@@ -34,6 +34,18 @@ class Sequence {
   Status append_tokens(ops::Context& context, std::span<const int32_t> tokens,
                        const std::atomic<bool>* cancel = nullptr);
   Status append_token(ops::Context& context, int32_t token);
+  /// Appends a token, and computes the steps of the guesses after it in the same pass: appending
+  /// the first of them next costs nothing, then the second, and so on; any other append forgets
+  /// them. Guesses that do not fit the context are left out. Changes no bit, only time.
+  /// Errors: those of append_token.
+  Status append_token_ahead(ops::Context& context, int32_t token, std::span<const int32_t> guesses);
+  /// Guesses of the last append_token_ahead, those that have come true, and whether the token is
+  /// the next one.
+  [[nodiscard]] size_t num_guesses() const { return ahead_.tokens.size(); }
+  [[nodiscard]] size_t guesses_taken() const { return ahead_.taken; }
+  [[nodiscard]] bool guess_is(int32_t token) const {
+    return usable_ && guesses_taken() < num_guesses() && ahead_.tokens[ahead_.taken] == token;
+  }
 
   /// Steps for one of several sequences.
   struct Extension {
@@ -117,6 +129,10 @@ class Sequence {
   Status embed(std::span<const StepInput> steps, Mat rows) const;
   void record(std::span<const StepInput> steps, std::span<const float> hidden);
   void drop_after(const Mark& mark);
+  [[nodiscard]] size_t hidden_size() const { return backbone_->config().hidden_size; }
+  Status look_ahead(ops::Context& context, int32_t token);
+  void take_guess();
+  void logits_ahead(ops::Context& context);
 
   const model::lfm2::Backbone* backbone_;
   model::lfm2::SequenceState state_;
@@ -127,6 +143,20 @@ class Sequence {
   ContentHash content_ = {};
   std::vector<ContentHash> block_contents_;
   std::vector<Mark> checkpoints_;  // ascending positions
+
+  /// Steps that have been computed for guesses; row 0 is the step before the first of them.
+  struct Ahead {
+    std::vector<int32_t> tokens;
+    size_t taken = 0;           // guesses that came true
+    std::vector<float> hidden;  // [1 + guesses, D]
+    std::vector<float> logits;  // [1 + guesses, V], or empty until they are asked for
+    void clear() {
+      tokens.clear();
+      taken = 0;
+      logits.clear();
+    }
+  };
+  Ahead ahead_;
 };
 
 }  // namespace rill::session

@@ -33,6 +33,18 @@ Result<Depthformer> Depthformer::load(const WeightReader& reader, const Config& 
   return depthformer;
 }
 
+size_t Depthformer::frame_bytes() const {
+  size_t step = 0;
+  for (const LayerWeights& w : weights_.layers) {
+    for (const quant::PackedMatrix* matrix : {&w.qkv_proj, &w.out_proj, &w.w1, &w.w3, &w.w2})
+      step += matrix->size_bytes();
+  }
+  size_t total = weights_.depth_linear.size_bytes() + config_.num_codebooks * step;
+  for (const CodebookWeights& codebook : weights_.codebooks)
+    total += codebook.to_logits.size_bytes();
+  return total;
+}
+
 Result<FrameDecoder> FrameDecoder::create(const Depthformer& depthformer) {
   const Config& config = depthformer.config();
   FrameDecoder decoder(depthformer);

@@ -27,6 +27,8 @@ class Depthformer {
   static Result<Depthformer> load(const WeightReader& reader, const Config& config);
 
   [[nodiscard]] const Config& config() const { return config_; }
+  /// Bytes of the matrices that one frame reads, each as often as it reads it.
+  [[nodiscard]] size_t frame_bytes() const;
 
  private:
   friend class FrameDecoder;

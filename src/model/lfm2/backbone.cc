@@ -43,8 +43,10 @@ Status short_conv_operator(LayerPass& pass, const ConvWeights& w, size_t conv_in
   size_t row = 0;
   for (const Segment& segment : pass.segments) {
     const auto part = [&](Mat m) { return m.data == nullptr ? m : m.row_range(row, segment.rows); };
+    const Mat inputs =
+        pass.trace != nullptr ? part(u) : segment.state->conv_log(conv_index, segment.rows);
     RILL_RETURN_IF_ERROR(ops::short_conv(context, part(bcx), args, segment.state->conv(conv_index),
-                                         part(y), part(u), part(conv)));
+                                         part(y), inputs, part(conv)));
     row += segment.rows;
   }
   pass.record("conv_BCx", bcx);

@@ -133,6 +133,42 @@ void SequenceState::reset() {
   std::fill(conv_.begin(), conv_.end(), 0.0f);
 }
 
+void SequenceState::log_conv(size_t steps) {
+  RILL_CHECK(window_ == 0, "log conv: keys of a sliding window cannot be returned to");
+  const size_t layer_values = conv_rows_ * hidden_size_;
+  const size_t layers = layer_values == 0 ? 0 : conv_.size() / layer_values;
+  const size_t stride = (conv_rows_ + steps) * hidden_size_;
+  conv_log_.resize(layers * stride);
+  for (size_t i = 0; i < layers; ++i)
+    std::copy_n(conv_.data() + i * layer_values, layer_values, conv_log_.data() + i * stride);
+  log_position_ = position_;
+  log_steps_ = steps;
+  reached_ = position_;
+  logging_ = true;
+}
+
+Mat SequenceState::conv_log(size_t conv_layer, size_t steps) {
+  if (!logging_) return {};
+  const size_t done = position_ - log_position_;
+  RILL_CHECK(done + steps <= log_steps_, "conv log: room for the steps");
+  const size_t first = conv_layer * (conv_rows_ + log_steps_) + conv_rows_ + done;
+  return {conv_log_.data() + first * hidden_size_, steps, hidden_size_, hidden_size_};
+}
+
+void SequenceState::go_to(size_t position) {
+  if (logging_) reached_ = position_;
+  logging_ = false;
+  RILL_CHECK(position >= log_position_ && position <= reached_, "go to: a logged position");
+  const size_t layer_values = conv_rows_ * hidden_size_;
+  const size_t layers = layer_values == 0 ? 0 : conv_.size() / layer_values;
+  for (size_t i = 0; i < layers; ++i) {
+    const size_t first = i * (conv_rows_ + log_steps_) + position - log_position_;
+    std::copy_n(conv_log_.data() + first * hidden_size_, layer_values,
+                conv_.data() + i * layer_values);
+  }
+  position_ = position;
+}
+
 size_t SequenceState::memory_bytes() const {
   const size_t held = blocks_.size() - first_block_ + (spare_ != nullptr ? 1 : 0);
   return held * num_attention_layers_ * layer_block_bytes_ + conv_.size() * sizeof(float);

@@ -61,6 +61,15 @@ class SequenceState {
   /// Bytes of keys, values and convolution inputs; shared blocks count in full.
   [[nodiscard]] size_t memory_bytes() const;
 
+  // For looking ahead: steps that may turn out not to be wanted. No sliding window.
+
+  /// Logs the convolution inputs of the next steps, at most so many, until go_to() is called.
+  void log_conv(size_t steps);
+  /// Moves to a position between the one where log_conv() was called and the one that was reached
+  /// since. Keys and values stay where they are: from an earlier position it may move on again,
+  /// until other steps are stored.
+  void go_to(size_t position);
+
   // For the layer stack and for snapshots.
 
   /// Keys and values of the n-th attention layer (counted among attention layers).
@@ -68,6 +77,8 @@ class SequenceState {
   /// Inputs u = B * X of the last L-1 steps of the n-th conv layer, oldest first. Shape: [L-1, D].
   [[nodiscard]] Mat conv(size_t conv_layer);
   [[nodiscard]] ConstMat conv(size_t conv_layer) const;
+  /// Where the next `steps` inputs of the n-th conv layer are to be logged; no data: nowhere.
+  [[nodiscard]] Mat conv_log(size_t conv_layer, size_t steps);
   /// Moves on after `steps` steps have been stored.
   void advance(size_t steps);
   /// One block of all attention layers: kKvBlockPositions positions, layer after layer. Empty for a
@@ -116,6 +127,12 @@ class SequenceState {
   std::vector<std::vector<std::byte*>>
       layer_blocks_;         // [attention layer][block]: what KvView points at
   std::vector<float> conv_;  // [conv layers, L-1, D]
+  // What conv_ was when the log began, and the inputs since: [conv layers, L-1 + steps, D].
+  std::vector<float> conv_log_;
+  size_t log_position_ = 0;  // where it began
+  size_t log_steps_ = 0;
+  size_t reached_ = 0;  // the furthest position that go_to() may move to
+  bool logging_ = false;
 };
 
 }  // namespace rill::model::lfm2

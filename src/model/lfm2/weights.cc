@@ -3,6 +3,8 @@
 #include "model/lfm2/weights.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "base/str_cat.h"
@@ -11,10 +13,32 @@
 namespace rill::model::lfm2 {
 namespace {
 
-size_t bytes(const PackedMatrix& matrix) { return matrix.owned_bytes(); }
-size_t bytes(const FloatVector& values) { return values.size() * sizeof(float); }
-size_t bytes(const FeedForwardWeights& ffn) {
-  return bytes(ffn.w1) + bytes(ffn.w3) + bytes(ffn.w2);
+using Bytes = size_t (PackedMatrix::*)() const;
+
+size_t bytes_of(const FeedForwardWeights& ffn, Bytes bytes) {
+  return (ffn.w1.*bytes)() + (ffn.w3.*bytes)() + (ffn.w2.*bytes)();
+}
+
+/// Of a layer with at most `experts` of its experts.
+size_t bytes_of(const LayerWeights& layer, Bytes bytes, size_t experts) {
+  size_t total = (layer.operator_norm.size() + layer.ffn_norm.size()) * sizeof(float);
+  if (layer.conv) {
+    total += (layer.conv->in_proj.*bytes)() + (layer.conv->out_proj.*bytes)() +
+             layer.conv->conv.size() * sizeof(float);
+  }
+  if (layer.attention) {
+    const AttentionWeights& w = *layer.attention;
+    for (const PackedMatrix* matrix : {&w.q_proj, &w.k_proj, &w.v_proj, &w.out_proj})
+      total += (matrix->*bytes)();
+  }
+  if (layer.feed_forward) total += bytes_of(*layer.feed_forward, bytes);
+  if (layer.sparse) {
+    total += (layer.sparse->gate.*bytes)();
+    const std::span<const FeedForwardWeights> all = layer.sparse->experts;
+    for (const FeedForwardWeights& expert : all.first(std::min(experts, all.size())))
+      total += bytes_of(expert, bytes);
+  }
+  return total;
 }
 
 Result<ConvWeights> bind_conv(Binder& in, const Config& config, size_t i) {
@@ -199,21 +223,22 @@ Status bind_tables(Binder& in, const Config& config, Weights& weights) {
 }  // namespace
 
 size_t Weights::owned_bytes() const {
-  size_t total = bytes(embed_tokens) + bytes(lm_head) + bytes(embedding_norm);
-  for (const LayerWeights& layer : layers) {
-    total += bytes(layer.operator_norm) + bytes(layer.ffn_norm);
-    if (layer.conv)
-      total += bytes(layer.conv->in_proj) + bytes(layer.conv->conv) + bytes(layer.conv->out_proj);
-    if (layer.attention) {
-      total += bytes(layer.attention->q_proj) + bytes(layer.attention->k_proj) +
-               bytes(layer.attention->v_proj) + bytes(layer.attention->out_proj);
-    }
-    if (layer.feed_forward) total += bytes(*layer.feed_forward);
-    if (!layer.sparse) continue;
-    total += bytes(layer.sparse->gate);
-    for (const FeedForwardWeights& expert : layer.sparse->experts) total += bytes(expert);
-  }
+  size_t total =
+      embed_tokens.owned_bytes() + lm_head.owned_bytes() + embedding_norm.size() * sizeof(float);
+  for (const LayerWeights& layer : layers)
+    total += bytes_of(layer, &PackedMatrix::owned_bytes, SIZE_MAX);
   return total;
+}
+
+size_t Weights::step_bytes(size_t experts_used) const {
+  size_t total = embedding_norm.size() * sizeof(float);
+  for (const LayerWeights& layer : layers)
+    total += bytes_of(layer, &PackedMatrix::size_bytes, experts_used);
+  return total;
+}
+
+size_t Weights::head_bytes() const {
+  return lm_head.rows() > 0 ? lm_head.size_bytes() : embed_tokens.size_bytes();
 }
 
 Status resolve_intermediate_size(const WeightSource& source, Config& config) {

@@ -77,6 +77,11 @@ struct Weights {
 
   /// Bytes held in memory (borrowed matrices count as 0).
   [[nodiscard]] size_t owned_bytes() const;
+  /// Bytes that one step reads, the token table and the head left out: of a sparse layer only the
+  /// chosen experts count.
+  [[nodiscard]] size_t step_bytes(size_t experts_used) const;
+  /// Bytes that the logits of one step read.
+  [[nodiscard]] size_t head_bytes() const;
 };
 
 /// Which names the tensors have.
