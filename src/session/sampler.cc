@@ -171,6 +171,19 @@ void Sampler::keep_min_p() {
   ordered_ = std::min(ordered_, candidates_.size());  // what is cut lies behind what stays
 }
 
+/// Leaves out most of what keep_min_p() would cut, before its exponential is computed. The margin
+/// is far above any rounding, so this never decides anything.
+void Sampler::drop_far_below(float largest) {
+  // With top-p the sum runs over all candidates first.
+  if (options_.min_p <= 0.0f || options_.top_p < 1.0f) return;
+  const double least = static_cast<double>(largest) + std::log(static_cast<double>(options_.min_p));
+  const double margin = 1e-3 * (1.0 + std::fabs(least));
+  const auto cut = std::remove_if(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
+    return static_cast<double>(c.logit) < least - margin;
+  });
+  candidates_.erase(cut, candidates_.end());
+}
+
 void Sampler::select(std::span<const float> logits) {
   candidates_.clear();
   ordered_ = 0;
@@ -181,11 +194,14 @@ void Sampler::select(std::span<const float> logits) {
   if (candidates_.empty()) return;
   keep_top_k();
   // The sums below run over ids in ascending order, whatever the selection did to the order.
-  std::sort(candidates_.begin(), candidates_.end(),
-            [](const auto& a, const auto& b) { return a.id < b.id; });
-  ordered_ = 0;
+  if (ordered_ > 0) {
+    std::sort(candidates_.begin(), candidates_.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
+    ordered_ = 0;
+  }
   float largest = candidates_[0].logit;
   for (const Candidate& c : candidates_) largest = std::max(largest, c.logit);
+  drop_far_below(largest);
   for (Candidate& c : candidates_) {
     c.weight = det::exp(static_cast<double>(c.logit) - static_cast<double>(largest));
   }

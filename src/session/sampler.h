@@ -89,6 +89,7 @@ class Sampler {
   [[nodiscard]] double total_weight() const;
   static Error all_banned();
   void keep_top_k();
+  void drop_far_below(float largest);
   void keep_top_p();
   void keep_min_p();
   void order_prefix(size_t count);  // at least so many, in the order of the draw
