@@ -5,7 +5,7 @@ SHELL := /bin/bash
 help:
 	@echo 'make setup    install the Debian packages of tools/packages.txt that are missing (root or sudo)'
 	@echo 'make build    build the command line and all tests: build/release/rill'
-	@echo 'make demo     build, then transcribe the sample clips with the embedded model'
+	@echo 'make demo     build, then transcribe clips, speak in each voice and answer questions with the embedded model'
 	@echo 'make test     what a change has to pass: release, sanitizers, threads, lint (about 20 minutes)'
 	@echo 'make test-all every test in both builds, and a few seconds of each fuzz target'
 	@echo 'make check    the quick part of it: release build and tests'
