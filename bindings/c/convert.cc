@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
+#include "base/str_cat.h"
 #include "convert/quantize.h"
 #include "objects.h"
 
@@ -22,6 +24,23 @@ Options full_options(const Options& options) {
 }
 
 std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
+
+/// The defaults of rill_convert_options, checked as a model's loader will check them.
+Result<std::vector<std::pair<std::string, std::string>>> read_defaults(
+    std::span<const rill_option> given) {
+  std::vector<std::pair<std::string, std::string>> defaults;
+  format::Metadata metadata("convert");
+  for (const rill_option& option : given) {
+    if (option.key == nullptr || option.value == nullptr) {
+      return Error{ErrorCode::kInvalidArgument, "convert: a default has no key or no value"};
+    }
+    defaults.emplace_back(option.key, option.value);
+    metadata.set(cat("rill.generation.", option.key), convert::default_value(option.value));
+  }
+  auto checked = tasks::read_task_defaults(metadata);
+  if (checked) return defaults;
+  return Error{ErrorCode::kInvalidArgument, std::move(checked).error().message};
+}
 
 /// The caller's progress function.
 struct ProgressForwarder {
@@ -63,6 +82,9 @@ rill_status rill_convert(rill_engine* engine, const rill_convert_options* option
   run.tokenizer = text_or_empty(given.tokenizer);
   run.source_repo = text_or_empty(given.source_repo);
   run.source_revision = text_or_empty(given.source_revision);
+  auto defaults = read_defaults({given.defaults, given.num_defaults});
+  if (!defaults) return fail(std::move(defaults).error(), error);
+  run.defaults = std::move(defaults).value();
   run.lean = given.lean != 0;
   run.overwrite = given.overwrite != 0;
   ProgressForwarder forwarder{given.progress, given.progress_user};

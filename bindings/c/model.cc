@@ -89,11 +89,14 @@ rill_status open_model(rill_engine* engine, const rill_model_options* options, c
   const std::lock_guard<std::mutex> turn(engine->compute);
   auto package = load(parsed->load);
   if (!package) return fail(std::move(package).error(), error);
+  auto defaults = tasks::read_task_defaults((*package)->metadata());
+  if (!defaults) return fail(std::move(defaults).error(), error);
   *model = new rill_model{engine,
                           std::move(package).value(),
                           parsed->max_pass_duration_s,
                           parsed->conversation_cache_slots,
-                          {}};
+                          {},
+                          *defaults};
   (*model)->language = std::string(model::lfm2_audio::language_code((*model)->package->language()));
   return RILL_OK;
 }

@@ -21,6 +21,7 @@
 #include "tasks/audio_input.h"
 #include "tasks/s2s.h"
 #include "tasks/speech_stream.h"
+#include "tasks/task_defaults.h"
 #include "tasks/transcript.h"
 #include "tasks/tts.h"
 
@@ -49,6 +50,7 @@ struct rill_model {
   double max_pass_duration_s = 0;
   size_t conversation_cache_slots = 0;
   std::string language;
+  rill::tasks::TaskDefaults defaults;
 };
 
 struct rill_request {
@@ -57,6 +59,7 @@ struct rill_request {
   rill::tasks::AsrOptions asr;
   rill::tasks::TtsRequest tts;
   rill::tasks::S2sRequest s2s;
+  std::vector<rill::tasks::OptionValue> options;  // as given; they win over a model's defaults
   rill_progress_fn progress = nullptr;
   void* progress_user = nullptr;
 };

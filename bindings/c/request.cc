@@ -134,6 +134,7 @@ rill_status rill_request_set_option(rill_request* request, const char* key, cons
                    ? tasks::set_tts_option(key, value, request->tts.options)
                    : tasks::set_s2s_option(key, value, request->s2s.options);
   if (!set) return fail(std::move(set).error(), error);
+  request->options.push_back({key, value});
   return RILL_OK;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "audio/wav_writer.h"
 #include "base/str_cat.h"
+#include "codec/audio_writer.h"
 #include "model/detokenizer/detokenizer.h"
 #include "objects.h"
 
@@ -71,14 +71,27 @@ const float* rill_result_audio(const rill_result* result, size_t* num_samples,
   return result->pcm.data();
 }
 
-rill_status rill_result_wav(const rill_result* result, rill_string** wav, rill_error** error) {
-  if (result == nullptr || wav == nullptr) {
-    return fail(ErrorCode::kInvalidArgument, "result wav: result or wav is NULL", error);
+rill_status rill_result_audio_file(const rill_result* result, const char* format,
+                                   rill_string** file, rill_error** error) {
+  if (result == nullptr || format == nullptr || file == nullptr) {
+    return fail(ErrorCode::kInvalidArgument, "result audio file: result, format or file is NULL",
+                error);
   }
-  const auto bytes = audio::encode_wav(audio::WavSampleType::kInt16,
-                                       model::detokenizer::kSampleRateHz, 1, result->pcm);
-  *wav = new rill_string{{reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+  const auto known = codec::sound_file_format_by_name(format);
+  if (!known) {
+    return fail(Error{ErrorCode::kInvalidArgument,
+                      cat("result audio file: format: got '", printable(format), "', expected ",
+                          codec::kSoundFileFormats)},
+                error);
+  }
+  auto bytes = codec::encode_sound_file(*known, model::detokenizer::kSampleRateHz, result->pcm);
+  if (!bytes) return fail(std::move(bytes).error(), error);
+  *file = new rill_string{{reinterpret_cast<const char*>(bytes->data()), bytes->size()}};
   return RILL_OK;
+}
+
+rill_status rill_result_wav(const rill_result* result, rill_string** wav, rill_error** error) {
+  return rill_result_audio_file(result, "wav", wav, error);
 }
 
 size_t rill_result_num_artifacts(const rill_result* result) { return result->artifacts.size(); }

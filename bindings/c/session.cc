@@ -59,10 +59,13 @@ Result<std::unique_ptr<rill_result>> run_asr(rill_session& session, const rill_r
   run.progress = request.progress;
   run.progress_user = request.progress_user;
   run.max_pass_duration_s = session.model->max_pass_duration_s;
+  RILL_ASSIGN_OR_RETURN(
+      const tasks::AsrOptions options,
+      tasks::apply_options(session.model->defaults.asr, request.options, tasks::set_asr_option));
   ops::Context context = compute_context(session);
   const std::lock_guard<std::mutex> turn(session.model->engine->compute);
   RILL_ASSIGN_OR_RETURN(auto transcript, tasks::transcribe(*session.model->package, context,
-                                                           request.audio, request.asr, run));
+                                                           request.audio, options, run));
   return make_transcript_result(std::move(transcript));
 }
 

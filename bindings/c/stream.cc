@@ -14,13 +14,20 @@ Result<tasks::SpeechStream> start_speech(rill_session& session, const rill_reque
   const rill_model& model = *session.model;
   const tasks::SpeechRun run{&model.engine->logger, &session.cancel};
   if (request.task == RILL_TASK_TTS) {
-    RILL_ASSIGN_OR_RETURN(auto stream, tasks::TtsStream::start(*model.package, request.tts, run));
+    tasks::TtsRequest whole = request.tts;
+    RILL_ASSIGN_OR_RETURN(whole.options, tasks::apply_options(model.defaults.tts, request.options,
+                                                              tasks::set_tts_option));
+    RILL_ASSIGN_OR_RETURN(auto stream, tasks::TtsStream::start(*model.package, whole, run));
     return tasks::SpeechStream(std::move(stream));
   }
+  tasks::S2sRequest whole = request.s2s;
+  RILL_ASSIGN_OR_RETURN(whole.options, tasks::apply_options(model.defaults.s2s, request.options,
+                                                            tasks::set_s2s_option));
+  const bool return_codes = whole.options.return_codes;
   RILL_ASSIGN_OR_RETURN(auto stream,
-                        tasks::S2sStream::start(*model.package, request.s2s, run,
+                        tasks::S2sStream::start(*model.package, std::move(whole), run,
                                                 model.max_pass_duration_s, &session.conversations));
-  return tasks::SpeechStream(std::move(stream), request.s2s.options.return_codes);
+  return tasks::SpeechStream(std::move(stream), return_codes);
 }
 
 std::unique_ptr<rill_result> make_result(tasks::SpeechResult speech, const rill_model& model) {

@@ -285,7 +285,11 @@ RILL_API rill_status rill_result_segment(const rill_result* result, size_t index
 RILL_API rill_status rill_result_usage(const rill_result* result, rill_usage* usage, rill_error** error);
 /* The speech: mono samples at *sample_rate_hz; *num_samples is 0 for ASR. */
 RILL_API const float* rill_result_audio(const rill_result* result, size_t* num_samples, int32_t* sample_rate_hz);
-/* The speech as a WAV file of 16-bit samples. */
+/* The speech as a sound file: "wav", "flac" (both 16-bit), "opus" or "ogg" (Vorbis; both in Ogg). Errors:
+ * INVALID_ARGUMENT (another format), UNSUPPORTED (one that is not in this build). */
+RILL_API rill_status rill_result_audio_file(const rill_result* result, const char* format, rill_string** file,
+                                            rill_error** error);
+/* The same as rill_result_audio_file with "wav". */
 RILL_API rill_status rill_result_wav(const rill_result* result, rill_string** wav, rill_error** error);
 RILL_API size_t rill_result_num_artifacts(const rill_result* result);
 RILL_API rill_status rill_result_artifact(const rill_result* result, size_t index, rill_artifact* artifact,
@@ -367,6 +371,8 @@ typedef struct rill_convert_options {
   int32_t overwrite;           /* 1: replace files that exist */
   rill_convert_progress_fn progress; /* may be NULL */
   void* progress_user;
+  const rill_option* defaults; /* the model's own defaults for request options: key TASK.OPTION, as tts.temperature */
+  size_t num_defaults;
 } rill_convert_options;
 
 /* Writes a checkpoint as GGUF; the report says what each tensor became. Files appear when they are complete.

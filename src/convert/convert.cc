@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/parse_number.h"
 #include "base/str_cat.h"
 #include "convert/audio_parts.h"
 #include "convert/layer_stack.h"
@@ -77,6 +78,13 @@ void add_general_keys(const ConvertOptions& options, const std::string& name, co
   }
 }
 
+/// The model's own defaults for request options.
+void add_defaults(const ConvertOptions& options, Metadata& metadata) {
+  for (const auto& [name, value] : options.defaults) {
+    metadata.set(cat("rill.generation.", name), default_value(value));
+  }
+}
+
 /// A configuration with the feed-forward width that the tensors have.
 Result<Config> read_stack_config(const Json& json, const std::string& name,
                                  const SafetensorsCheckpoint& checkpoint, const std::string& prefix,
@@ -120,6 +128,7 @@ Result<OutputFile> language_file(Job& job, const Config& config, const std::stri
   RILL_RETURN_IF_ERROR(
       add_tokenizer_keys(job.tokenizer_directory, config.vocab_size, file.metadata, job.notes));
   RILL_RETURN_IF_ERROR(add_chat_keys(job.tokenizer_directory, file.metadata));
+  add_defaults(job.options, file.metadata);
   RILL_RETURN_IF_ERROR(add_stack_tensors(config, prefix, base_dtype(type), source, file.tensors));
   return file;
 }
@@ -252,6 +261,14 @@ Result<Report> convert_audio(Job& job, const Json& json, const std::string& conf
 }
 
 }  // namespace
+
+format::MetadataValue default_value(const std::string& text) {
+  const auto whole = parse_uint(text);
+  if (whole && *whole <= UINT32_MAX) return format::metadata_u32(static_cast<uint32_t>(*whole));
+  if (const auto number = parse_double(text))
+    return format::metadata_f32(static_cast<float>(*number));
+  return format::metadata_string(text);
+}
 
 Result<Report> convert_checkpoint(const ConvertOptions& options, ThreadPool& pool) {
   RILL_RETURN_IF_ERROR(check_options(options));

@@ -5,12 +5,15 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "convert/file_type.h"
 #include "convert/output_file.h"
 #include "convert/report.h"
+#include "format/metadata.h"
 
 namespace rill::convert {
 
@@ -23,10 +26,16 @@ struct ConvertOptions {
   std::string tokenizer;  ///< directory with the tokenizer's files; "": the input
   std::string source_repo;      ///< rill.source.repo; "": none
   std::string source_revision;  ///< rill.source.revision; "": none
-  bool lean = false;            ///< speech: leave out tensors that no engine reads
-  bool overwrite = false;       ///< replace files that exist
+  /// rill.generation.TASK.OPTION: "TASK.OPTION" and the value; a whole number becomes u32, another
+  /// number f32, all else a string.
+  std::vector<std::pair<std::string, std::string>> defaults;
+  bool lean = false;       ///< speech: leave out tensors that no engine reads
+  bool overwrite = false;  ///< replace files that exist
   Progress progress;
 };
+
+/// A default's value in the type that it gets in the file.
+[[nodiscard]] format::MetadataValue default_value(const std::string& text);
 
 /// Converts. Files appear when they are complete; a package's one after the other.
 /// Errors: kInvalidArgument (options; an output that exists; values too large for the type),

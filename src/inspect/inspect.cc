@@ -92,6 +92,18 @@ Json operators_json(const GgufFile& file) {
   return out;
 }
 
+/// The file's own defaults for request options, as TASK.OPTION.
+Json defaults_json(const format::Metadata& metadata) {
+  constexpr std::string_view kPrefix = "rill.generation.";
+  Json out = Json::object();
+  for (const auto& [key, entry] : metadata.all()) {
+    if (!key.starts_with(kPrefix)) continue;
+    out.set(key.substr(kPrefix.size()),
+            std::visit([](const auto& value) { return to_json(value); }, entry.value));
+  }
+  return out;
+}
+
 Json file_report(const GgufFile& file, const InspectOptions& options) {
   Json out = Json::object();
   uint64_t parameters = 0;
@@ -107,6 +119,8 @@ Json file_report(const GgufFile& file, const InspectOptions& options) {
   out.set("parameters", to_json(parameters));
   out.set("operators", operators_json(file));
   out.set("types", types_json(file.tensors()));
+  if (Json defaults = defaults_json(file.metadata()); !defaults.members().empty())
+    out.set("defaults", std::move(defaults));
   out.set("memory", memory_plan(file));
   if (options.metadata) out.set("metadata", metadata_json(file.metadata()));
   if (options.tensors) out.set("tensors", tensors_json(file.tensors()));

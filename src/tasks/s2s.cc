@@ -172,11 +172,21 @@ Result<Sequence> S2sStream::prefill(ops::Context& context) {
                           cache_->blocks.prefill(context, model_->backbone(), DType::kF32,
                                                  prompt.steps, run_.cancel));
     cached_steps_ = cache_->blocks.cached_steps();
+    log_kept();
     return sequence;
   }
   RILL_ASSIGN_OR_RETURN(auto sequence, Sequence::create(model_->backbone(), DType::kF32));
   RILL_RETURN_IF_ERROR(sequence.append(context, prompt.steps, run_.cancel));
   return sequence;
+}
+
+void S2sStream::log_kept() const {
+  if (run_.logger == nullptr) return;
+  constexpr size_t kMiB = size_t{1} << 20;
+  run_.logger->log(LogLevel::kInfo,
+                   "lfm2_audio.prefill.kept_prompts=", cache_->blocks.num_prompts(),
+                   " lfm2_audio.prefill.kept_mib=", cache_->blocks.memory_bytes() / kMiB,
+                   " cached_steps=", cached_steps_, " prompt_steps=", prompt_steps_);
 }
 
 Status S2sStream::begin_reply(ops::Context& context) {

@@ -95,6 +95,7 @@ class S2sStream {
   Status check_question_limit() const;
   Status begin_reply(ops::Context& context);
   Result<session::Sequence> prefill(ops::Context& context);
+  void log_kept() const;
   Result<Tensor> encode_question(ops::Context& context, std::span<const float> samples) const;
   Status step(ops::Context& context, bool& event_ready);
   Status text_step(ops::Context& context);
