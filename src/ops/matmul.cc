@@ -57,6 +57,12 @@ KernelFn* kernel_for(const kernels::KernelTable& table, DType type) {
 struct Input {
   ConstMat x;
   const ActivationChunk* chunks = nullptr;
+  size_t chunk_stride = 0;
+
+  [[nodiscard]] Input row(size_t r) const {
+    return {
+        {x.row(r), 1, x.cols, x.stride}, chunks == nullptr ? nullptr : chunks + r, chunk_stride};
+  }
 };
 
 void check_shapes(const ConstMat& x, const MatmulTarget& target) {
@@ -109,7 +115,7 @@ void compute_panels(const kernels::KernelTable& table, const Input& input,
     const size_t rows = std::min(step * kPanelRows, weights.rows() - first);
     const std::byte* panels = packed ? weights.panel(p) : scratch;
     kernel({reinterpret_cast<const uint8_t*>(panels), weights.panel_bytes(), rows, weights.cols(),
-            input.x.rows, input.x.data, input.x.stride, input.chunks, input.x.rows,
+            input.x.rows, input.x.data, input.x.stride, input.chunks, input.chunk_stride,
             target.out.data + first, target.out.stride});
     if (target.bias != nullptr) add_bias(target.bias, first, rows, target.out);
   }
@@ -136,40 +142,69 @@ Split split_work(std::span<const MatmulTarget> targets, size_t threads) {
   return split;
 }
 
-}  // namespace
+// The input as the targets take it. Errors: kOutOfMemory.
+Result<Input> prepare_input(Context& context, ConstMat x, std::span<const MatmulTarget> targets) {
+  Input input = {x, nullptr, x.rows};
+  const auto quantized = [](const MatmulTarget& target) {
+    return is_quantized(target.weights->dtype());
+  };
+  if (std::any_of(targets.begin(), targets.end(), quantized)) {
+    RILL_ASSIGN_OR_RETURN(input.chunks, quantize_input(context, x));
+  }
+  return input;
+}
 
-Status matmul(Context& context, ConstMat x, std::span<const MatmulTarget> targets) {
-  const Arena::Scope scope(*context.scratch);
-  bool quantized = false;
+// Computes all targets, each with its own part of the input: input_of(index of the target).
+template <typename InputOf>
+Status compute_targets(Context& context, std::span<const MatmulTarget> targets,
+                       const InputOf& input_of) {
   size_t scratch_bytes = 0;  // per task
   for (const MatmulTarget& target : targets) {
-    check_shapes(x, target);
-    quantized = quantized || is_quantized(target.weights->dtype());
-    if (target.weights->layout() == quant::Layout::kFile) {
+    if (target.weights->layout() == quant::Layout::kFile)
       scratch_bytes = std::max(scratch_bytes, target.weights->panel_bytes());
-    }
-  }
-  if (x.rows == 0) return {};
-  Input input = {x};
-  if (quantized) {
-    RILL_ASSIGN_OR_RETURN(input.chunks, quantize_input(context, x));
   }
   const Split split = split_work(targets, context.pool->num_threads());
   RILL_ASSIGN_OR_RETURN(const std::span<std::byte> scratch,
                         context.scratch->take<std::byte>(split.tasks * scratch_bytes));
   context.pool->parallel_for(split.tasks, [&](size_t task) {
     std::byte* own = scratch.data() + task * scratch_bytes;
-    for (const MatmulTarget& target : targets) {
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const MatmulTarget& target = targets[i];
       const size_t tasks = Split::tasks_of(target, split.panels_per_task);
       if (task < tasks) {
         const size_t begin = task * split.panels_per_task;
         const size_t end = std::min(target.weights->num_panels(), begin + split.panels_per_task);
-        return compute_panels(*context.kernels, input, target, begin, end, own);
+        return compute_panels(*context.kernels, input_of(i), target, begin, end, own);
       }
       task -= tasks;
     }
   });
   return {};
+}
+
+}  // namespace
+
+Status matmul(Context& context, ConstMat x, std::span<const MatmulTarget> targets) {
+  const Arena::Scope scope(*context.scratch);
+  for (const MatmulTarget& target : targets) check_shapes(x, target);
+  if (x.rows == 0) return {};
+  RILL_ASSIGN_OR_RETURN(const Input input, prepare_input(context, x, targets));
+  return compute_targets(context, targets, [&](size_t) -> const Input& { return input; });
+}
+
+Status matmul_rows(Context& context, ConstMat x,
+                   std::span<const quant::PackedMatrix* const> weights, Mat out) {
+  RILL_CHECK(x.rows == weights.size() && out.rows == weights.size(),
+             "matmul_rows: a matrix for each row");
+  const Arena::Scope scope(*context.scratch);
+  RILL_ASSIGN_OR_RETURN(const std::span<MatmulTarget> targets,
+                        context.scratch->take<MatmulTarget>(weights.size()));
+  for (size_t r = 0; r < weights.size(); ++r) {
+    targets[r] = {weights[r], nullptr, out.row_range(r, 1)};
+    check_shapes({x.row(r), 1, x.cols, x.stride}, targets[r]);
+  }
+  RILL_ASSIGN_OR_RETURN(const Input input, prepare_input(context, x, targets));
+  return compute_targets(context, targets, [&](size_t r) { return input.row(r); });
 }
 
 Status matmul(Context& context, ConstMat x, const quant::PackedMatrix& weights, const float* bias,

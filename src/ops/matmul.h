@@ -34,4 +34,10 @@ inline Status matmul(Context& context, ConstMat x, std::initializer_list<MatmulT
   return matmul(context, x, std::span<const MatmulTarget>(targets.begin(), targets.size()));
 }
 
+/// out[i, n] = sum_k x[i, k] * weights[i][n, k]: each row has a matrix of its own (the experts of a
+/// token), all of one shape; threads join once.
+/// Shapes: x [R, K], weights R matrices [N, K], out [R, N]. Errors: kOutOfMemory (scratch).
+Status matmul_rows(Context& context, ConstMat x,
+                   std::span<const quant::PackedMatrix* const> weights, Mat out);
+
 }  // namespace rill::ops

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quant/packed_matrix.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
 #include "base/str_cat.h"
 #include "base/thread_pool.h"
@@ -13,38 +16,31 @@ namespace {
 // Panels packed by one task: enough work to be worth handing out.
 constexpr size_t kPanelsPerTask = 4;
 
-Status check_source(const TensorView& source, size_t first_row, size_t num_rows) {
-  if (!can_pack(source.dtype)) {
-    return Error{ErrorCode::kUnsupported,
-                 cat("pack weights: got type ", dtype_name(source.dtype),
-                     ", expected a floating or quantized type of weights")};
-  }
-  RILL_CHECK(first_row <= source.shape.rows() && num_rows <= source.shape.rows() - first_row,
-             "pack weights: rows outside the tensor");
-  return {};
-}
-
 }  // namespace
 
-Result<PackedMatrix> PackedMatrix::pack(const TensorView& source, ThreadPool& pool) {
-  return pack_rows(source, 0, source.shape.rows(), pool);
-}
-
-Result<PackedMatrix> PackedMatrix::pack_rows(const TensorView& source, size_t first_row,
-                                             size_t num_rows, ThreadPool& pool) {
-  RILL_ASSIGN_OR_RETURN(PackedMatrix file, borrow_rows(source, first_row, num_rows));
+Result<PackedMatrix> PackedMatrix::pack(const TensorView& source, ThreadPool& pool,
+                                        WeightSlabs* slabs) {
+  RILL_ASSIGN_OR_RETURN(PackedMatrix file, borrow(source));
   PackedMatrix packed;
   const size_t panels = file.num_panels();
   if (file.panel_bytes_ > 0 && panels > static_cast<size_t>(-1) / file.panel_bytes_) {
     return Error{ErrorCode::kOutOfMemory, "pack weights: the size does not fit the address space"};
   }
-  RILL_ASSIGN_OR_RETURN(packed.owned_, AlignedBuffer::create(panels * file.panel_bytes_));
-  std::byte* out = packed.owned_.data();
+  WeightSlabs::Piece memory;
+  if (slabs != nullptr) {
+    RILL_ASSIGN_OR_RETURN(memory, slabs->take(file.size_bytes()));
+  } else {
+    RILL_ASSIGN_OR_RETURN(AlignedBuffer own, AlignedBuffer::create(file.size_bytes()));
+    memory.slab = std::make_shared<AlignedBuffer>(std::move(own));
+    memory.data = memory.slab->data();
+  }
+  std::byte* out = memory.data;
   pool.parallel_for((panels + kPanelsPerTask - 1) / kPanelsPerTask, [&](size_t task) {
     const size_t end = std::min(panels, (task + 1) * kPanelsPerTask);
     for (size_t p = task * kPanelsPerTask; p < end; ++p)
       file.pack_panel(p, out + p * file.panel_bytes_);
   });
+  packed.owned_ = std::move(memory.slab);
   packed.dtype_ = file.dtype_;
   packed.rows_ = file.rows_;
   packed.cols_ = file.cols_;
@@ -55,19 +51,18 @@ Result<PackedMatrix> PackedMatrix::pack_rows(const TensorView& source, size_t fi
 }
 
 Result<PackedMatrix> PackedMatrix::borrow(const TensorView& source) {
-  return borrow_rows(source, 0, source.shape.rows());
-}
-
-Result<PackedMatrix> PackedMatrix::borrow_rows(const TensorView& source, size_t first_row,
-                                               size_t num_rows) {
-  RILL_RETURN_IF_ERROR(check_source(source, first_row, num_rows));
+  if (!can_pack(source.dtype)) {
+    return Error{ErrorCode::kUnsupported,
+                 cat("pack weights: got type ", dtype_name(source.dtype),
+                     ", expected a floating or quantized type of weights")};
+  }
   PackedMatrix matrix;
   matrix.dtype_ = source.dtype;
-  matrix.rows_ = num_rows;
+  matrix.rows_ = source.shape.rows();
   matrix.cols_ = source.shape.cols();
   matrix.layout_ = Layout::kFile;
   matrix.panel_bytes_ = packed_panel_bytes(matrix.dtype_, matrix.cols_);
-  matrix.data_ = source.data + first_row * row_bytes(matrix.dtype_, matrix.cols_);
+  matrix.data_ = source.data;
   return matrix;
 }
 

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 
 #include "base/aligned_buffer.h"
 #include "base/result.h"
 #include "quant/blocks.h"
+#include "quant/weight_slabs.h"
 #include "tensor/tensor.h"
 
 namespace rill {
@@ -28,18 +30,17 @@ enum class Layout {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
+  PackedMatrix(PackedMatrix&&) = default;
+  PackedMatrix& operator=(PackedMatrix&&) = default;
 
   /// Packs a stored [rows, cols] matrix (a rank-3 or -4 tensor counts as [rows(), cols()]).
   /// Types: F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K.
+  /// slabs: where the matrices of a model lie together; nullptr: memory of its own.
   /// Errors: kUnsupported (another type), kOutOfMemory.
-  static Result<PackedMatrix> pack(const TensorView& source, ThreadPool& pool);
-  /// Packs only rows [first_row, first_row + num_rows): one expert of a stacked tensor.
-  static Result<PackedMatrix> pack_rows(const TensorView& source, size_t first_row, size_t num_rows,
-                                        ThreadPool& pool);
+  static Result<PackedMatrix> pack(const TensorView& source, ThreadPool& pool,
+                                   WeightSlabs* slabs = nullptr);
   /// Keeps the file's own layout; `source` must outlive the matrix. Same results, no copy.
   static Result<PackedMatrix> borrow(const TensorView& source);
-  static Result<PackedMatrix> borrow_rows(const TensorView& source, size_t first_row,
-                                          size_t num_rows);
 
   [[nodiscard]] DType dtype() const { return dtype_; }
   [[nodiscard]] size_t rows() const { return rows_; }
@@ -55,7 +56,7 @@ class PackedMatrix {
   /// Bytes of all panels: what a product reads.
   [[nodiscard]] size_t size_bytes() const { return num_panels() * panel_bytes_; }
   /// Bytes held in memory by this matrix (0 when borrowed).
-  [[nodiscard]] size_t owned_bytes() const { return owned_.size_bytes(); }
+  [[nodiscard]] size_t owned_bytes() const { return owned_ == nullptr ? 0 : size_bytes(); }
 
   /// Dequantizes one row; out has cols() values. Equal to dequantizing the file's row, whatever the
   /// layout.
@@ -67,8 +68,8 @@ class PackedMatrix {
   size_t cols_ = 0;
   Layout layout_ = Layout::kPanels;
   size_t panel_bytes_ = 0;
-  AlignedBuffer owned_;
-  const std::byte* data_ = nullptr;  // owned_ or the borrowed source
+  std::shared_ptr<const AlignedBuffer> owned_;
+  const std::byte* data_ = nullptr;  // in owned_ or in the borrowed source
 };
 
 }  // namespace rill::quant

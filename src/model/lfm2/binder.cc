@@ -86,13 +86,13 @@ Result<TensorView> Binder::view(const std::string& name, const Shape& expected) 
   return view;
 }
 
-Result<PackedMatrix> Binder::matrix_of(const std::string& name, const TensorView& view) const {
+Result<PackedMatrix> Binder::matrix_of(const std::string& name, const TensorView& view) {
   if (options_.form == MatrixForm::kWidened) {
     const FloatVector wide = widen(view);
     return pack_floats(wide, view.shape, pool_);
   }
   Result<PackedMatrix> matrix = options_.form == MatrixForm::kPacked
-                                    ? PackedMatrix::pack(view, pool_)
+                                    ? PackedMatrix::pack(view, pool_, &slabs_)
                                     : PackedMatrix::borrow(view);
   if (!matrix)
     return std::move(matrix).error().with_context(cat("load weights: ", source_.name, ": ", name));

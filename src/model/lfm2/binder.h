@@ -32,7 +32,7 @@ class Binder {
 
   /// A matrix for ops::matmul, from a whole tensor or from a view of some of its rows.
   Result<PackedMatrix> matrix(const std::string& name, const Shape& expected);
-  Result<PackedMatrix> matrix_of(const std::string& name, const TensorView& view) const;
+  Result<PackedMatrix> matrix_of(const std::string& name, const TensorView& view);
   /// The same, always widened to F32.
   Result<PackedMatrix> matrix_f32(const std::string& name, const Shape& expected);
   /// Values widened to F32.
@@ -51,6 +51,7 @@ class Binder {
   const WeightSource& source_;
   LoadOptions options_;
   ThreadPool& pool_;
+  quant::WeightSlabs slabs_;
   std::unordered_set<std::string> used_;
 };
 

@@ -68,7 +68,7 @@ Result<TensorView> WeightReader::matrix_view(std::string_view name, const Shape&
 Result<quant::PackedMatrix> WeightReader::matrix(std::string_view name, const Shape& stored) const {
   RILL_ASSIGN_OR_RETURN(const TensorView view, matrix_view(name, stored));
   Result<quant::PackedMatrix> packed =
-      repack_ ? quant::PackedMatrix::pack(view, pool_) : quant::PackedMatrix::borrow(view);
+      repack_ ? quant::PackedMatrix::pack(view, pool_, &slabs_) : quant::PackedMatrix::borrow(view);
   if (!packed) {
     return std::move(packed).error().with_context(cat("load weights: ", file_.name(), ": ", name));
   }

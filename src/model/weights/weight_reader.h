@@ -49,6 +49,7 @@ class WeightReader {
   const format::GgufFile& file_;
   bool repack_;
   ThreadPool& pool_;
+  mutable quant::WeightSlabs slabs_;  // where the packed matrices lie
 };
 
 }  // namespace rill::model

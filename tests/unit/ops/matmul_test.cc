@@ -76,6 +76,26 @@ TEST_P(MatmulType, GivesTheSameBitsAloneAndInABatch) {
   }
 }
 
+TEST_P(MatmulType, GivesEachRowItsOwnMatrix) {
+  const size_t rows = 90, cols = 512;
+  const Weights a(GetParam(), rows, cols, 7);
+  const Weights b(GetParam(), rows, cols, 8);
+  const PackedMatrix* matrices[] = {&b.packed, &a.borrowed, &a.packed};
+  const TestMat x = TestMat::random(3, cols, 9);
+  TestMat expected(3, rows);
+  OpsContext one(1);
+  for (size_t r = 0; r < 3; ++r) {
+    ASSERT_TRUE(matmul(one, x.mat().row_range(r, 1), *matrices[r], nullptr,
+                       expected.mat().row_range(r, 1)));
+  }
+  for (const size_t threads : {1, 2, 8}) {
+    OpsContext context(threads);
+    TestMat out(3, rows);
+    ASSERT_TRUE(matmul_rows(context, x, matrices, out));
+    EXPECT_TRUE(out == expected) << threads << " threads";
+  }
+}
+
 TEST_P(MatmulType, EqualsTheScalarTier) {
   const size_t rows = 70, cols = 1024, tokens = 6;
   const Weights weights(GetParam(), rows, cols, 5);

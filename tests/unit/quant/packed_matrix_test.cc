@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -91,23 +94,48 @@ TEST_P(PackedType, StaysCloseToTheSizeOfTheFile) {
   EXPECT_LE(static_cast<double>(packed->owned_bytes()), 1.03 * static_cast<double>(bytes.size()));
 }
 
-TEST_P(PackedType, PacksARangeOfRowsAsOneExpert) {
+TEST_P(PackedType, MatricesShareASlab) {
   const auto pool = make_pool();
   const size_t cols = smallest_cols(GetParam()) * 2;
+  const size_t bytes_of_one = 20 * row_bytes(GetParam(), cols);
   const std::vector<std::byte> bytes = random_rows(GetParam(), 3 * 20, cols);
-  const TensorView stacked = {bytes.data(), GetParam(), {3, 20, cols}};
-  const auto expert = PackedMatrix::pack_rows(stacked, 20, 20, *pool);
-  const auto borrowed = PackedMatrix::borrow_rows(stacked, 20, 20);
-  ASSERT_TRUE(expert.has_value() && borrowed.has_value());
-  ASSERT_EQ(expert->rows(), 20u);
+  std::vector<PackedMatrix> experts;
+  {
+    WeightSlabs slabs;  // the matrices outlive it
+    for (size_t e = 0; e < 3; ++e) {
+      auto expert = PackedMatrix::pack({bytes.data() + e * bytes_of_one, GetParam(), {20, cols}},
+                                       *pool, &slabs);
+      ASSERT_TRUE(expert.has_value());
+      EXPECT_EQ(expert->owned_bytes(), expert->size_bytes());
+      experts.push_back(std::move(expert).value());
+    }
+  }
+  experts.erase(experts.begin());
   std::vector<float> expected(cols), got(cols);
-  for (size_t r = 0; r < 20; ++r) {
+  for (size_t r = 0; r < 40; ++r) {
     dequantize_row(GetParam(), bytes.data() + (20 + r) * row_bytes(GetParam(), cols), expected);
-    expert->read_row(r, got);
-    EXPECT_EQ(std::memcmp(got.data(), expected.data(), cols * 4), 0);
-    borrowed->read_row(r, got);
+    experts[r / 20].read_row(r % 20, got);
     EXPECT_EQ(std::memcmp(got.data(), expected.data(), cols * 4), 0);
   }
+}
+
+TEST(WeightSlabs, PiecesAreAlignedAndApart) {
+  WeightSlabs slabs;
+  std::vector<std::pair<std::byte*, size_t>> pieces;
+  std::vector<std::shared_ptr<AlignedBuffer>> kept;
+  for (const size_t size : {size_t{1}, size_t{100}, size_t{700'000}, size_t{700'000},
+                            size_t{3} << 20, size_t{20} << 20, size_t{64}}) {
+    const auto piece = slabs.take(size);
+    ASSERT_TRUE(piece.has_value());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(piece->data) % AlignedBuffer::kAlignment, 0u);
+    ASSERT_GE(piece->data, piece->slab->data());
+    ASSERT_LE(piece->data + size, piece->slab->data() + piece->slab->size_bytes());
+    for (const auto& [data, bytes] : pieces)
+      EXPECT_TRUE(data + bytes <= piece->data || piece->data + size <= data);
+    pieces.emplace_back(piece->data, size);
+    kept.push_back(piece->slab);
+  }
+  EXPECT_EQ(kept[0], kept[1]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Pack, PackedType, testing::ValuesIn(kTypes), [](const auto& param_info) {
