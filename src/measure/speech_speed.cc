@@ -45,7 +45,8 @@ struct Speaker {
     RILL_ASSIGN_OR_RETURN(auto picker, tasks::FramePicker::create(
                                            *package.speech(), tasks::audio_sampler(0.8f, 64, 1)));
     RILL_ASSIGN_OR_RETURN(auto writer,
-                          tasks::SpeechWriter::create(package.speech()->detokenizer(), 1));
+                          tasks::SpeechWriter::create(package.speech()->detokenizer(),
+                                                      tasks::SpeechWriter::kFramesTogether));
     std::vector<float> row(package.backbone().config().hidden_size);
     return Speaker{package, std::move(sequence), std::move(picker), std::move(writer),
                    std::move(row)};

@@ -261,13 +261,13 @@ Status S2sStream::step(ops::Context& context, bool& event_ready) {
   return {};
 }
 
-Status S2sStream::end_reply() {
+Status S2sStream::end_reply(ops::Context& context) {
   if (reply_->writer.num_frames() == 0) {
     return Error{ErrorCode::kInternal,
                  ended_ ? "LFM2-Audio replied without speech"
                         : "LFM2-Audio reached max_tokens before the reply spoke; raise max_tokens"};
   }
-  reply_->writer.finish();
+  RILL_RETURN_IF_ERROR(reply_->writer.finish(context));
   if (!ended_ && run_.logger != nullptr) {
     run_.logger->log(LogLevel::kWarning,
                      "[lfm2_audio] the reply reached max_tokens=", request_.options.max_tokens,
@@ -286,14 +286,18 @@ Result<std::optional<SpeechEvent>> S2sStream::next(ops::Context& context) {
     RILL_RETURN_IF_ERROR(step(context, event_ready));
     // What is left of an unfinished event goes out before the last 20 ms.
     if (event_ready || (!generating_ && reply_->writer.has_pcm())) {
-      return std::optional<SpeechEvent>(
-          SpeechEvent{std::exchange(reply_->pending_text, {}), reply_->writer.take_pcm()});
+      return take_event(context);
     }
   }
-  RILL_RETURN_IF_ERROR(end_reply());
+  RILL_RETURN_IF_ERROR(end_reply(context));
   finished_ = true;
+  return take_event(context);
+}
+
+Result<std::optional<SpeechEvent>> S2sStream::take_event(ops::Context& context) {
+  RILL_ASSIGN_OR_RETURN(std::vector<float> pcm, reply_->writer.take_pcm(context));
   return std::optional<SpeechEvent>(
-      SpeechEvent{std::exchange(reply_->pending_text, {}), reply_->writer.take_pcm()});
+      SpeechEvent{std::exchange(reply_->pending_text, {}), std::move(pcm)});
 }
 
 }  // namespace rill::tasks

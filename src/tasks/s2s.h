@@ -62,6 +62,8 @@ class S2sStream {
   /// The same for audio that is mono at 16 kHz already.
   Status push_mono(std::span<const float> samples);
 
+  /// Instead of the option stream_frames_per_event; before the reply starts.
+  void set_frames_per_event(size_t frames) { request_.options.stream_frames_per_event = frames; }
   /// Starts the reply if it has not started, and returns its next event, or nothing at the end.
   /// Errors: kInvalidArgument (no audio), kInternal (a reply without speech), kContextFull,
   /// kCancelled, kOutOfMemory.
@@ -100,7 +102,8 @@ class S2sStream {
   Status step(ops::Context& context, bool& event_ready);
   Status text_step(ops::Context& context);
   Status frame_step(ops::Context& context, bool& event_ready);
-  Status end_reply();
+  Status end_reply(ops::Context& context);
+  Result<std::optional<SpeechEvent>> take_event(ops::Context& context);
   [[nodiscard]] bool keeps() const;
   [[nodiscard]] std::string_view system() const;
 

@@ -26,6 +26,10 @@ void fill(const S2sStream& stream, bool finished, SpeechResult& result) {
 
 }  // namespace
 
+void SpeechStream::gather_events() {
+  std::visit([](auto& stream) { stream.set_frames_per_event(SIZE_MAX); }, stream_);
+}
+
 Status SpeechStream::push_audio(std::span<const float> interleaved, uint32_t channels,
                                 uint32_t sample_rate_hz) {
   if (auto* s2s = std::get_if<S2sStream>(&stream_))

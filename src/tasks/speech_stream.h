@@ -40,6 +40,9 @@ class SpeechStream {
   SpeechStream(S2sStream stream, bool return_codes)
       : stream_(std::move(stream)), return_codes_(return_codes) {}
 
+  /// For whoever wants the whole only: events come as rarely as they can, and the same samples cost
+  /// less. Before the first event.
+  void gather_events();
   /// Errors: kInvalidArgument if the task takes no audio; those of S2sStream::push_audio.
   Status push_audio(std::span<const float> interleaved, uint32_t channels, uint32_t sample_rate_hz);
   /// Errors: those of the task's next().

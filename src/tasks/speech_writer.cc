@@ -12,16 +12,32 @@ Result<SpeechWriter> SpeechWriter::create(const model::detokenizer::Detokenizer&
 }
 
 Result<bool> SpeechWriter::push(ops::Context& context, std::span<const int32_t> codes) {
-  RILL_RETURN_IF_ERROR(stream_.push(context, codes, pcm_));
+  codes_.insert(codes_.end(), codes.begin(), codes.end());
   ++num_frames_;
-  if (++frames_in_event_ < frames_per_event_) return false;
-  frames_in_event_ = 0;
-  return true;
+  const bool event_ready = ++frames_in_event_ >= frames_per_event_;
+  if (event_ready) frames_in_event_ = 0;
+  if (event_ready || codes_.size() >= kFramesTogether * codes.size())
+    RILL_RETURN_IF_ERROR(decode(context));
+  return event_ready;
 }
 
-std::vector<float> SpeechWriter::take_pcm() {
+Status SpeechWriter::decode(ops::Context& context) {
+  if (codes_.empty()) return {};
+  RILL_RETURN_IF_ERROR(stream_.push(context, codes_, pcm_));
+  codes_.clear();
+  return {};
+}
+
+Result<std::vector<float>> SpeechWriter::take_pcm(ops::Context& context) {
+  RILL_RETURN_IF_ERROR(decode(context));
   frames_in_event_ = 0;
   return std::exchange(pcm_, {});
+}
+
+Status SpeechWriter::finish(ops::Context& context) {
+  RILL_RETURN_IF_ERROR(decode(context));
+  stream_.finish(pcm_);
+  return {};
 }
 
 }  // namespace rill::tasks

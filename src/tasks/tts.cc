@@ -91,8 +91,8 @@ Status TtsStream::begin_turn(ops::Context& context) {
   return {};
 }
 
-Status TtsStream::end_turn(bool cut_off) {
-  turn_->writer.finish();
+Status TtsStream::end_turn(ops::Context& context, bool cut_off) {
+  RILL_RETURN_IF_ERROR(turn_->writer.finish(context));
   if (turn_->writer.num_frames() == 0) {
     return Error{
         ErrorCode::kInternal,
@@ -142,16 +142,17 @@ Result<std::optional<SpeechEvent>> TtsStream::next(ops::Context& context) {
       RILL_RETURN_IF_ERROR(begin_turn(context));
     }
     if (turn_->ended) {
-      RILL_RETURN_IF_ERROR(end_turn(turn_->counted_frames == options_.max_tokens));
-      SpeechEvent tail{{}, turn_->writer.take_pcm()};
+      RILL_RETURN_IF_ERROR(end_turn(context, turn_->counted_frames == options_.max_tokens));
+      RILL_ASSIGN_OR_RETURN(std::vector<float> tail, turn_->writer.take_pcm(context));
       turn_.reset();
-      return std::optional<SpeechEvent>(std::move(tail));
+      return std::optional<SpeechEvent>(SpeechEvent{{}, std::move(tail)});
     }
     bool event_ready = false;
     RILL_RETURN_IF_ERROR(step(context, event_ready));
     // What is left of an unfinished event goes out before the chunk's last 20 ms.
     if (event_ready || (turn_->ended && turn_->writer.has_pcm())) {
-      return std::optional<SpeechEvent>(SpeechEvent{{}, turn_->writer.take_pcm()});
+      RILL_ASSIGN_OR_RETURN(std::vector<float> pcm, turn_->writer.take_pcm(context));
+      return std::optional<SpeechEvent>(SpeechEvent{{}, std::move(pcm)});
     }
   }
 }

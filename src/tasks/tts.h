@@ -44,6 +44,8 @@ class TtsStream {
   static Result<TtsStream> start(const model::lfm2_audio::Model& model, const TtsRequest& request,
                                  const SpeechRun& run);
 
+  /// Instead of the option stream_frames_per_event; from the next piece of text on.
+  void set_frames_per_event(size_t frames) { options_.stream_frames_per_event = frames; }
   /// The next event, or nothing at the end. Events carry stream_frames_per_event frames (80 ms
   /// each); a chunk ends with its last 20 ms. Errors: kInternal (the model did not speak),
   /// kContextFull, kCancelled, kOutOfMemory.
@@ -69,7 +71,7 @@ class TtsStream {
   Status begin_turn(ops::Context& context);
   Status write_text(ops::Context& context, session::Sequence& sequence) const;
   Status step(ops::Context& context, bool& event_ready);
-  Status end_turn(bool cut_off);
+  Status end_turn(ops::Context& context, bool cut_off);
 
   const model::lfm2_audio::Model* model_;
   SpeechRun run_;
