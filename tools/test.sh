@@ -64,7 +64,7 @@ else
   release_targets=(rill_cli rill_headers kernel_rows_test matmul_kernel_test ops_test matmul_test session_test
     model_lfm2_test model_lfm2_audio_test model_silero_vad_test tasks_test verify_test conformance_lfm2_text_test
     conformance_audio_test api_c_test api_cpp_test api_header_example api_docs_example cli_parts_test start_tier
-    matmul_bench)
+    kernel_bench)
   step "release: build" build release "${release_targets[@]}"
   step "lint" tools/lint.sh --fast
   step "release: tests" run_tests release -E "$(pattern "${only_sanitized[@]}")"

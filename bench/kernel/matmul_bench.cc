@@ -1,49 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Benchmarks of every matmul row on one core. Each product is compared with scalar before it is
-// timed. Decode (1 token) reads matrices that no cache holds and reports GB/s of weights; prefill
-// reports GOP/s (two operations for each weight and token). The machine's own limits are measured
-// first and printed.
-#include <benchmark/benchmark.h>
-
-#include <cstdio>
+// Benchmarks of the matmul rows. Decode (1 and 4 tokens) reads matrices that no cache holds: GB/s
+// of weights; prefill: GOP/s (two operations for each weight and token). The scalar tier, which is
+// the definition and slow, gets the small shapes only.
 #include <cstring>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "base/aligned_buffer.h"
-#include "base/thread_pool.h"
-#include "kernel/machine_limits.h"
-#include "kernels/kernel_table.h"
-#include "quant/packed_matrix.h"
-#include "quant/quantize.h"
+#include "kernel/kernel_bench.h"
+#include "kernel/matmul_check.h"
 
 namespace rill::kernels {
 namespace {
 
 constexpr size_t kCols = 2048;
 constexpr size_t kPrefillRows = 512;
-constexpr size_t kDecodeBytes = size_t{192}
-                                << 20;  // weights read by one decode pass: larger than any cache
-
-struct Function {
-  const char* name;
-  DType type;
-  void (*KernelTable::*member)(const MatmulArgs&);
-};
-constexpr Function kFunctions[] = {
-    {"matmul_f32", DType::kF32, &KernelTable::matmul_f32},
-    {"matmul_f16", DType::kF16, &KernelTable::matmul_f16},
-    {"matmul_bf16", DType::kBF16, &KernelTable::matmul_bf16},
-    {"matmul_q8_0", DType::kQ8_0, &KernelTable::matmul_q8_0},
-    {"matmul_q4_0", DType::kQ4_0, &KernelTable::matmul_q4_0},
-    {"matmul_q4_1", DType::kQ4_1, &KernelTable::matmul_q4_1},
-    {"matmul_q5_0", DType::kQ5_0, &KernelTable::matmul_q5_0},
-    {"matmul_q5_1", DType::kQ5_1, &KernelTable::matmul_q5_1},
-    {"matmul_q4_k", DType::kQ4_K, &KernelTable::matmul_q4_k},
-    {"matmul_q5_k", DType::kQ5_K, &KernelTable::matmul_q5_k},
-    {"matmul_q6_k", DType::kQ6_K, &KernelTable::matmul_q6_k},
-};
+// Weights read by one decode pass: larger than any cache, except for scalar.
+constexpr size_t kDecodeBytes = size_t{192} << 20;
+constexpr size_t kScalarDecodeBytes = size_t{8} << 20;
 
 // A product with random weights, repeated until the matrix has the wanted number of rows.
 struct Problem {
@@ -101,7 +74,7 @@ Problem make_problem(DType type, size_t rows, size_t tokens) {
   return problem;
 }
 
-bool equals_scalar(const Function& function, IsaTier tier, Problem& problem) {
+bool equals_scalar(const MatmulFunction& function, IsaTier tier, Problem& problem) {
   const size_t rows = 64;  // enough for every tile shape
   (kernel_table(IsaTier::kScalar).*function.member)(problem.args(rows));
   const std::vector<float> expected = problem.out;
@@ -109,7 +82,7 @@ bool equals_scalar(const Function& function, IsaTier tier, Problem& problem) {
   return std::memcmp(expected.data(), problem.out.data(), expected.size() * sizeof(float)) == 0;
 }
 
-void run_matmul(benchmark::State& state, const Function& function, IsaTier tier, size_t rows,
+void run_matmul(benchmark::State& state, const MatmulFunction& function, IsaTier tier, size_t rows,
                 size_t tokens) {
   Problem problem = make_problem(function.type, rows, tokens);
   if (!equals_scalar(function, tier, problem)) {
@@ -118,52 +91,38 @@ void run_matmul(benchmark::State& state, const Function& function, IsaTier tier,
   }
   auto* kernel = kernel_table(tier).*function.member;
   for (auto _ : state) kernel(problem.args(rows));
-  const auto passes = static_cast<double>(state.iterations());
-  const auto bytes = static_cast<double>(problem.panels.size_bytes());
-  state.counters["GB/s"] = benchmark::Counter(passes * bytes * 1e-9, benchmark::Counter::kIsRate);
-  state.counters["GOP/s"] = benchmark::Counter(
-      passes * 2e-9 * static_cast<double>(rows) * kCols * static_cast<double>(tokens),
-      benchmark::Counter::kIsRate);
+  const MachineLimits& limits = machine_limits();
+  const double unit = is_quantized(function.type) ? limits.dot_gop_s : limits.fma_gflop_s;
+  const bool decode = rows > kPrefillRows;
+  set_counters(state, {static_cast<double>(problem.panels.size_bytes()),
+                       2.0 * static_cast<double>(rows) * kCols * static_cast<double>(tokens),
+                       decode ? limits.read_gb_s : 0, decode ? 0 : unit});
 }
 
-void register_row(const Function& function, IsaTier tier) {
-  const size_t panel_bytes = row_bytes(function.type, kCols) * quant::kPanelRows;
-  const size_t decode_rows = kDecodeBytes / panel_bytes * quant::kPanelRows;
-  for (const size_t tokens : {1, 4}) {
-    const std::string name = std::string(function.name) + "/" + std::string(isa_tier_name(tier)) +
-                             "/decode/" + std::to_string(tokens);
-    benchmark::RegisterBenchmark(name.c_str(), [=, &function](benchmark::State& state) {
-      run_matmul(state, function, tier, decode_rows, tokens);
-    });
-  }
-  for (const size_t tokens : {16, 256}) {
-    const std::string name = std::string(function.name) + "/" + std::string(isa_tier_name(tier)) +
-                             "/prefill/" + std::to_string(tokens);
-    benchmark::RegisterBenchmark(name.c_str(), [=, &function](benchmark::State& state) {
-      run_matmul(state, function, tier, kPrefillRows, tokens);
-    });
-  }
-}
-
-void register_all() {
-  for (const KernelRow& row : kernel_rows()) {
-    if (!cpu_supports(row.tier) || row.tier == IsaTier::kScalar) continue;
-    for (const Function& function : kFunctions) {
-      if (row.function == function.name) register_row(function, row.tier);
-    }
-  }
+void register_shape(const MatmulFunction& function, IsaTier tier, size_t rows, size_t tokens) {
+  const std::string shape = (rows > kPrefillRows ? "decode/" : "prefill/") + std::to_string(tokens);
+  benchmark::RegisterBenchmark(
+      bench_name(function.name, tier, shape).c_str(),
+      [=, &function](benchmark::State& state) { run_matmul(state, function, tier, rows, tokens); });
 }
 
 }  // namespace
-}  // namespace rill::kernels
 
-int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  const rill::MachineLimits limits = rill::measure_machine_limits();
-  std::printf("one core: reads %.1f GB/s, F32 FMA %.0f GFLOP/s, int8 dot product %.0f GOP/s\n",
-              limits.read_gb_s, limits.fma_gflop_s, limits.dot_gop_s);
-  rill::kernels::register_all();
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
+bool register_matmul(const KernelRow& row) {
+  for (const MatmulFunction& function : kMatmulFunctions) {
+    if (row.function != function.name) continue;
+    const bool scalar = row.tier == IsaTier::kScalar;
+    const size_t panel_bytes = row_bytes(function.type, kCols) * quant::kPanelRows;
+    const size_t panels = (scalar ? kScalarDecodeBytes : kDecodeBytes) / panel_bytes;
+    register_shape(function, row.tier, panels * quant::kPanelRows, 1);
+    register_shape(function, row.tier, kPrefillRows, 16);
+    if (!scalar) {
+      register_shape(function, row.tier, panels * quant::kPanelRows, 4);
+      register_shape(function, row.tier, kPrefillRows, 256);
+    }
+    return true;
+  }
+  return false;
 }
+
+}  // namespace rill::kernels
