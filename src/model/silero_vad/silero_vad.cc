@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
+#include "base/str_cat.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
 
@@ -100,7 +102,19 @@ void step_cell(ops::Context& context, Mat gates, Mat hidden, Mat cell) {
 }  // namespace
 
 Result<SileroVad> SileroVad::open(const std::string& path, ThreadPool& pool) {
-  RILL_ASSIGN_OR_RETURN(const format::SafetensorsFile file, format::SafetensorsFile::open(path));
+  std::error_code ignored;
+  const bool is_directory = std::filesystem::is_directory(path, ignored);
+  RILL_ASSIGN_OR_RETURN(
+      const format::SafetensorsFile file,
+      format::SafetensorsFile::open(is_directory ? cat(path, "/", kFileName) : path));
+  RILL_ASSIGN_OR_RETURN(Weights weights, load_weights(file, pool));
+  return SileroVad(std::move(weights));
+}
+
+Result<SileroVad> SileroVad::parse(std::span<const std::byte> bytes, std::string name,
+                                   ThreadPool& pool) {
+  RILL_ASSIGN_OR_RETURN(const format::SafetensorsFile file,
+                        format::SafetensorsFile::parse(bytes, std::move(name)));
   RILL_ASSIGN_OR_RETURN(Weights weights, load_weights(file, pool));
   return SileroVad(std::move(weights));
 }

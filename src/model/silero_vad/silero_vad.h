@@ -20,8 +20,13 @@ namespace rill::model::silero_vad {
 /// Source: Silero VAD (MIT), the 16 kHz branch; weights by tools/convert_silero_vad.py.
 class SileroVad {
  public:
+  /// Opens the file, or the file kFileName in a directory.
   /// Errors: those of format::SafetensorsFile::open and load_weights.
   static Result<SileroVad> open(const std::string& path, ThreadPool& pool);
+  /// The same from memory, which is copied; `name` stands for the path in messages.
+  static Result<SileroVad> parse(std::span<const std::byte> bytes, std::string name,
+                                 ThreadPool& pool);
+  static constexpr const char* kFileName = "silero_vad_16k.safetensors";
   explicit SileroVad(Weights weights) : weights_(std::move(weights)) {}
 
   [[nodiscard]] const Weights& weights() const { return weights_; }
