@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <span>
@@ -61,7 +62,7 @@ struct Expr {
 /// Build expressions bottom up, then finish(); from there on immutable and safe for any thread.
 class Grammar {
  public:
-  static constexpr size_t kMaxExprs = size_t{1} << 20;  ///< a bound for hostile input
+  static constexpr size_t kMaxExprs = size_t{1} << 18;  ///< a bound for hostile input
 
   Grammar();
 

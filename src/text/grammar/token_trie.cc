@@ -18,6 +18,7 @@ std::shared_ptr<const TokenTrie> TokenTrie::create(const Tokenizer& tokenizer) {
     if (kind == TokenKind::kNormal && !bytes.empty() && bytes.size() <= kMaxTokenBytes) {
       trie->bytes_ += bytes;
       ids.push_back(id);
+      if (bytes.find('"') != std::string_view::npos) trie->quote_tokens_.push_back(id);
     } else if (kind == TokenKind::kControl || kind == TokenKind::kUserDefined) {
       trie->markers_.emplace(bytes, id);
     }

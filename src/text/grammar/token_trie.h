@@ -39,6 +39,8 @@ class TokenTrie {
   [[nodiscard]] std::string_view token_bytes(int32_t token) const;
   /// (token with the bytes of an earlier one, that earlier one)
   [[nodiscard]] std::span<const std::pair<int32_t, int32_t>> twins() const { return twins_; }
+  /// Tokens with a double quote in them.
+  [[nodiscard]] std::span<const int32_t> quote_tokens() const { return quote_tokens_; }
   /// The control or added token that is written like this.
   [[nodiscard]] std::optional<int32_t> find_marker(std::string_view text) const;
 
@@ -50,6 +52,7 @@ class TokenTrie {
   std::string bytes_;              // of all tokens, by id
   std::vector<uint32_t> offsets_;  // [V + 1]
   std::vector<std::pair<int32_t, int32_t>> twins_;
+  std::vector<int32_t> quote_tokens_;
   std::unordered_map<std::string, int32_t> markers_;
   size_t max_token_bytes_ = 0;
 };
