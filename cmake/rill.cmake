@@ -54,7 +54,8 @@ function(rill_add_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE RILL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-                                             RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+                                             RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                             RILL_VAD_WEIGHTS="${RILL_VAD_WEIGHTS}")
   if(RILL_SANITIZE)
     # The tests' own code: instrumented and optimised it takes twice as long to compile. The library may be built without
     # RTTI, which the check of virtual calls needs.

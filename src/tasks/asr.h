@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "model/lfm2_audio/package.h"
+#include "model/silero_vad/silero_vad.h"
 #include "ops/context.h"
 #include "tasks/asr_options.h"
 #include "tasks/audio_input.h"
@@ -24,16 +25,18 @@ struct AsrRun {
   void (*progress)(void* user, double done) = nullptr;
   void* progress_user = nullptr;
   double max_pass_duration_s = kDefaultMaxPassDurationS;
+  const model::silero_vad::SileroVad* vad = nullptr;  ///< the speech detector; may be null
 };
 
 /// The least audio that gives a frame of features: 10 ms at 16 kHz.
 inline constexpr size_t kMinAudioSamples = 160;
 
-/// Transcribes a request's audio.
-/// Errors: those of AudioInput::read_mono_16k; kInvalidArgument (language); kInvalidFormat (audio
-/// shorter than 10 ms);
-///         kContextFull (audio past the pass limit, or a prompt past the context); kCancelled
-///         (before a chunk was finished); kOutOfMemory.
+/// Transcribes a request's audio, which is read while it is transcribed: what a long file costs in
+/// memory depends on the chunks, not on its length.
+/// Errors: those of AudioInput::open and MonoPieces::read; kInvalidArgument (language);
+///         kInvalidFormat (audio shorter than 10 ms); kNotFound (audio_chunk_mode=vad without a
+///         detector); kContextFull (audio past the pass limit, or a prompt past the context);
+///         kCancelled (before a chunk was finished); kOutOfMemory.
 /// Source: liquid-audio generate_sequential with the ASR prompt (spec: audio, sections 7, 17, 18).
 Result<Transcript> transcribe(const model::lfm2_audio::Model& model, ops::Context& context,
                               const AudioInput& audio, const AsrOptions& options,

@@ -20,14 +20,12 @@ Status set_max_tokens(std::string_view key, std::string_view value, AsrOptions& 
 Status set_chunk_mode(std::string_view key, std::string_view value, AsrOptions& options) {
   if (value == "auto") {
     options.audio_chunk_mode = AudioChunkMode::kAuto;
+  } else if (value == "vad") {
+    options.audio_chunk_mode = AudioChunkMode::kVad;
   } else if (value == "fixed") {
     options.audio_chunk_mode = AudioChunkMode::kFixed;
   } else if (value == "none") {
     options.audio_chunk_mode = AudioChunkMode::kNone;
-  } else if (value == "vad") {
-    return Error{
-        ErrorCode::kUnsupported,
-        cat("request option ", key, ": 'vad' is not in this build; use auto, fixed or none")};
   } else {
     return bad_option_value(key, value, "auto, vad, fixed or none");
   }

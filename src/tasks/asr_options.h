@@ -13,7 +13,8 @@ namespace rill::tasks {
 
 /// How long audio is cut before transcription.
 enum class AudioChunkMode {
-  kAuto,   ///< whole up to the chunk duration, else as kFixed
+  kAuto,   ///< whole up to the chunk duration, else as kVad; without a speech detector as kFixed
+  kVad,    ///< at pauses, speech only
   kFixed,  ///< a chunk every chunk duration
   kNone,   ///< one pass
 };
@@ -28,7 +29,7 @@ struct AsrOptions {
 };
 
 /// Sets one option from text. Errors: kInvalidArgument (an option that ASR does not take, a bad
-/// value), kUnsupported.
+/// value).
 Status set_asr_option(std::string_view key, std::string_view value, AsrOptions& options);
 
 }  // namespace rill::tasks

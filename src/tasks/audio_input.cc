@@ -43,7 +43,46 @@ Result<std::vector<float>> read_source(std::unique_ptr<audio::ByteSource> source
   return samples;
 }
 
+Error too_long() {
+  return Error{ErrorCode::kContextFull, cat("audio: longer than ", kMaxSamples, " samples at ",
+                                            kModelSampleRateHz, " Hz, the most that is taken")};
+}
+
+Result<MonoPieces> open_source(std::unique_ptr<audio::ByteSource> source) {
+  RILL_ASSIGN_OR_RETURN(auto reader, codec::open_audio(std::move(source)));
+  RILL_ASSIGN_OR_RETURN(auto stream,
+                        audio::MonoStream::create(reader->sample_rate_hz(), reader->channels()));
+  return MonoPieces(std::move(reader), std::move(stream));
+}
+
 }  // namespace
+
+MonoPieces::MonoPieces(std::unique_ptr<audio::AudioReader> reader, audio::MonoStream stream)
+    : reader_(std::move(reader)), stream_(std::move(stream)) {
+  const auto frames = reader_->format().total_frames;
+  if (frames)
+    total_samples_ = static_cast<int64_t>(static_cast<double>(*frames) * kModelSampleRateHz /
+                                          reader_->sample_rate_hz());
+  piece_.resize(size_t{4096} * reader_->channels());
+}
+
+Result<bool> MonoPieces::read(std::vector<float>& out) {
+  if (reader_ == nullptr) {
+    out.insert(out.end(), whole_.begin(), whole_.end());
+    std::exchange(whole_, {});
+    return false;
+  }
+  const size_t before = out.size();
+  RILL_ASSIGN_OR_RETURN(const size_t frames, reader_->read(piece_));
+  if (frames > 0) {
+    RILL_RETURN_IF_ERROR(stream_->push(std::span(piece_).first(frames * reader_->channels()), out));
+  } else {
+    stream_->finish(out);
+  }
+  samples_read_ += static_cast<int64_t>(out.size() - before);
+  if (samples_read_ > kMaxSamples) return too_long();
+  return frames > 0;
+}
 
 AudioInput AudioInput::from_path(std::string path) {
   AudioInput input;
@@ -100,6 +139,20 @@ Result<std::vector<float>> AudioInput::read_mono_16k() const {
     return mono;
   }
   return Error{ErrorCode::kInvalidArgument, "LFM2-Audio ASR requires audio_input"};
+}
+
+Result<MonoPieces> AudioInput::open() const {
+  const auto* path = std::get_if<Path>(&source_);
+  if (path != nullptr && path->path != "-") {
+    RILL_ASSIGN_OR_RETURN(auto file, audio::FileSource::open(path->path));
+    return open_source(std::move(file));
+  }
+  if (const auto* file = std::get_if<FileBytes>(&source_)) {
+    return open_source(
+        std::make_unique<audio::MemorySource>(std::span<const std::byte>(file->bytes)));
+  }
+  RILL_ASSIGN_OR_RETURN(auto samples, read_mono_16k());
+  return MonoPieces(std::move(samples));
 }
 
 }  // namespace rill::tasks

@@ -4,17 +4,44 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "audio/mono.h"
+#include "audio/pcm.h"
 #include "base/result.h"
 
 namespace rill::tasks {
 
 /// Sample rate of the speech encoder.
 inline constexpr int32_t kModelSampleRateHz = 16000;
+
+/// Audio as mono samples at 16 kHz, piece by piece.
+/// Lifetime: the AudioInput that it was opened from must outlive it.
+class MonoPieces {
+ public:
+  explicit MonoPieces(std::vector<float> whole)
+      : total_samples_(static_cast<int64_t>(whole.size())), whole_(std::move(whole)) {}
+  MonoPieces(std::unique_ptr<audio::AudioReader> reader, audio::MonoStream stream);
+
+  /// Appends the next samples to `out`; false at the end, after which there are none.
+  /// Errors: kIo, kInvalidFormat (damaged, a non-finite sample), kContextFull (past 24 hours).
+  Result<bool> read(std::vector<float>& out);
+  /// The length where it is known beforehand; a damaged file may claim another one than it has.
+  [[nodiscard]] std::optional<int64_t> total_samples() const { return total_samples_; }
+
+ private:
+  std::optional<int64_t> total_samples_;
+  std::vector<float> whole_;  // if it was read already
+  std::unique_ptr<audio::AudioReader> reader_;
+  std::optional<audio::MonoStream> stream_;
+  std::vector<float> piece_;
+  int64_t samples_read_ = 0;
+};
 
 /// A file, the bytes of one, or samples.
 class AudioInput {
@@ -39,6 +66,10 @@ class AudioInput {
   /// kUnsupported (codec),
   ///         kContextFull (past 24 hours).
   [[nodiscard]] Result<std::vector<float>> read_mono_16k() const;
+
+  /// The same piece by piece; standard input is read to its end first.
+  /// Errors: as above, as far as they show at the beginning.
+  [[nodiscard]] Result<MonoPieces> open() const;
 
  private:
   struct Path {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "audio/chunk_plan.h"
-#include "audio/vad_segments.h"
 #include "base/parse_number.h"
 #include "session/sampler.h"
 #include "tasks/interleave_schedule.h"
@@ -14,7 +13,6 @@
 #include "verify/audio_support.h"
 
 namespace rill::verify {
-namespace {
 
 Result<int64_t> json_int(const Json& object, std::string_view key, std::string_view where) {
   const Json* value = object.find(key);
@@ -22,6 +20,26 @@ Result<int64_t> json_int(const Json& object, std::string_view key, std::string_v
   return Error{ErrorCode::kInvalidFormat,
                cat("read set: ", where, ": '", key, "' is missing or not an integer")};
 }
+
+Result<std::vector<audio::SampleRange>> json_ranges(const Json& entry, std::string_view key,
+                                                    std::string_view where) {
+  const Json* list = entry.find(key);
+  if (list == nullptr || !list->is_array()) {
+    return Error{ErrorCode::kInvalidFormat, cat("read set: ", where, ": '", key, "' is missing")};
+  }
+  std::vector<audio::SampleRange> out;
+  for (const Json& item : list->items()) {
+    if (!item.is_array() || item.items().size() != 2 || !item.items()[0].is_int() ||
+        !item.items()[1].is_int()) {
+      return Error{ErrorCode::kInvalidFormat,
+                   cat("read set: ", where, ": '", key, "' holds no pair")};
+    }
+    out.push_back({item.items()[0].as_int(), item.items()[1].as_int()});
+  }
+  return out;
+}
+
+namespace {
 
 Result<const Json::Array*> case_list(const Json& file, std::string_view where) {
   const Json* cases = file.is_array() ? &file : file.find("cases");
@@ -200,24 +218,6 @@ Status compare_text_chunks(Run& run, Report& report) {
   return {};
 }
 
-Result<std::vector<audio::SampleRange>> json_ranges(const Json& entry, std::string_view key,
-                                                    std::string_view where) {
-  const Json* list = entry.find(key);
-  if (list == nullptr || !list->is_array()) {
-    return Error{ErrorCode::kInvalidFormat, cat("read set: ", where, ": '", key, "' is missing")};
-  }
-  std::vector<audio::SampleRange> out;
-  for (const Json& item : list->items()) {
-    if (!item.is_array() || item.items().size() != 2 || !item.items()[0].is_int() ||
-        !item.items()[1].is_int()) {
-      return Error{ErrorCode::kInvalidFormat,
-                   cat("read set: ", where, ": '", key, "' holds no pair")};
-    }
-    out.push_back({item.items()[0].as_int(), item.items()[1].as_int()});
-  }
-  return out;
-}
-
 Status compare_vad_chunks(Run& run, Report& report) {
   constexpr std::string_view kWhere = "vectors/vad_chunks.json";
   RILL_ASSIGN_OR_RETURN(const Json file, read_json(vectors_path(run, "vad_chunks", "json")));
@@ -233,24 +233,6 @@ Status compare_vad_chunks(Run& run, Report& report) {
     RILL_ASSIGN_OR_RETURN(options.padding, json_int(entry, "padding", kWhere));
     report.mismatches(name, audio::plan_speech_chunks(segments, samples, options) == want ? 0 : 1);
   }
-  return {};
-}
-
-/// Segments from the set's own probabilities; the network needs weights that are installed apart.
-Status compare_vad(Run& run, Report& report) {
-  RILL_ASSIGN_OR_RETURN(const auto vectors, ExpectedTensors::open(vectors_path(run, "vad")));
-  RILL_ASSIGN_OR_RETURN(const Json clips, read_json(vectors_path(run, "vad", "json")));
-  if (!clips.is_object())
-    return Error{ErrorCode::kInvalidFormat, "read set: vectors/vad.json: not an object"};
-  for (const auto& [clip, entry] : clips.members()) {
-    RILL_ASSIGN_OR_RETURN(const ExpectedTensor probability, vectors.floats(clip + ".probability"));
-    RILL_ASSIGN_OR_RETURN(const int64_t samples, json_int(entry, "samples", "vectors/vad.json"));
-    RILL_ASSIGN_OR_RETURN(const auto want, json_ranges(entry, "segments", "vectors/vad.json"));
-    report.mismatches(clip + ".segments",
-                      audio::find_speech(probability.values, samples) == want ? 0 : 1,
-                      "from the set's probabilities");
-  }
-  report.not_built("network", "the detector's weights are not part of this build");
   return {};
 }
 
@@ -278,10 +260,6 @@ void verify_text_chunks(Run& run, const std::string&, Report& report) {
 
 void verify_vad_chunks(Run& run, const std::string&, Report& report) {
   report_failure(compare_vad_chunks(run, report), report);
-}
-
-void verify_vad(Run& run, const std::string&, Report& report) {
-  report_failure(compare_vad(run, report), report);
 }
 
 }  // namespace rill::verify

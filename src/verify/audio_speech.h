@@ -3,7 +3,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "audio/sample_range.h"
+#include "base/json.h"
 #include "verify/verify.h"
 
 namespace rill::verify {
@@ -23,5 +27,10 @@ void verify_sampling(Run& run, const std::string& name, Report& report);
 void verify_text_chunks(Run& run, const std::string& name, Report& report);
 void verify_vad_chunks(Run& run, const std::string& name, Report& report);
 void verify_vad(Run& run, const std::string& name, Report& report);
+
+// What the subjects about plans share. Errors: kInvalidFormat naming `where` and the key.
+Result<int64_t> json_int(const Json& object, std::string_view key, std::string_view where);
+Result<std::vector<audio::SampleRange>> json_ranges(const Json& entry, std::string_view key,
+                                                    std::string_view where);
 
 }  // namespace rill::verify

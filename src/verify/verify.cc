@@ -88,7 +88,7 @@ void check_hashes(const std::string& dir, Report& report) {
 Result<size_t> run_set(ops::Context& context, const std::string& dir, const VerifyOptions& options,
                        RowSink sink) {
   RILL_ASSIGN_OR_RETURN(const auto subjects, subjects_of(dir));
-  Run run{context, dir, options.model, {}, sink};
+  Run run{context, dir, options.model, {}, sink, options.vad};
   RILL_RETURN_IF_ERROR(read_tolerances(dir, run.tolerances));
   size_t misses = 0;
   Report hashes("files", sink);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/silero_vad/silero_vad.h"
 #include "ops/context.h"
 #include "verify/report.h"
 
@@ -17,6 +18,7 @@ struct VerifyOptions {
   std::string set;                ///< directory of a text or audio set, or of several
   std::vector<std::string> only;  ///< subjects to run; empty: all. A name also selects "name.*"
   std::string model;  ///< package directory to run an audio set on, instead of the set's own
+  const model::silero_vad::SileroVad* vad = nullptr;  ///< the speech detector to check; may be null
 };
 
 /// Largest errors that pass, from docs/numerics.md; a manifest's "tolerances" object may set its
@@ -38,6 +40,7 @@ struct Run {
   std::string model;  ///< or empty
   Tolerances tolerances;
   RowSink sink;
+  const model::silero_vad::SileroVad* vad = nullptr;
 };
 
 /// One subject of a set.

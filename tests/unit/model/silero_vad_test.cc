@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Silero VAD: with weights of the test's own against plain loops in double, and, where
-// RILL_SILERO_VAD names a converted file (tools/convert_silero_vad.py), against the reference's
-// probabilities and stages.
+// Silero VAD: with weights of the test's own against plain loops in double, and, where the real
+// ones are installed, against the reference's probabilities and stages.
 #include "model/silero_vad/silero_vad.h"
 
 #include <gtest/gtest.h>
@@ -20,6 +19,7 @@
 #include "base/thread_pool.h"
 #include "kernels/kernel_table.h"
 #include "support/test_data.h"
+#include "support/vad_weights.h"
 
 namespace rill::model::silero_vad {
 namespace {
@@ -285,10 +285,10 @@ std::vector<float> read_clip(const std::string& clip) {
 }
 
 TEST(SileroVad, MatchesTheReferenceWithTheRealWeights) {
-  const char* path = std::getenv("RILL_SILERO_VAD");
-  if (path == nullptr) GTEST_SKIP() << "set RILL_SILERO_VAD to a converted file";
+  const auto path = test::vad_weights();
+  if (!path) GTEST_SKIP() << test::kNoVadWeights;
   Compute compute(2);
-  auto vad = SileroVad::open(path, *compute.pool);
+  auto vad = SileroVad::open(*path, *compute.pool);
   ASSERT_TRUE(vad) << vad.error().message;
   const test::Vectors vectors(test::data_path("audio/vad.safetensors"));
   for (const std::string clip : {"vad_speech_16k", "tone_16k", "silence_16k", "burst_16k"}) {
@@ -302,10 +302,10 @@ TEST(SileroVad, MatchesTheReferenceWithTheRealWeights) {
 }
 
 TEST(SileroVad, StagesMatchTheReferenceWithTheRealWeights) {
-  const char* path = std::getenv("RILL_SILERO_VAD");
-  if (path == nullptr) GTEST_SKIP() << "set RILL_SILERO_VAD to a converted file";
+  const auto path = test::vad_weights();
+  if (!path) GTEST_SKIP() << test::kNoVadWeights;
   Compute compute(2);
-  auto vad = SileroVad::open(path, *compute.pool);
+  auto vad = SileroVad::open(*path, *compute.pool);
   ASSERT_TRUE(vad) << vad.error().message;
   const test::Vectors vectors(test::data_path("audio/vad.safetensors"));
   Recorder recorder;

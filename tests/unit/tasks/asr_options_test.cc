@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace rill::tasks {
 namespace {
 
@@ -23,6 +25,18 @@ TEST(SetAsrOption, SetsEveryDocumentedOption) {
   EXPECT_EQ(options.max_tokens, 17u);
   EXPECT_EQ(options.audio_chunk_mode, AudioChunkMode::kFixed);
   EXPECT_EQ(options.audio_chunk_duration_s, 12.5);
+}
+
+TEST(SetAsrOption, TakesEveryChunkMode) {
+  const std::pair<const char*, AudioChunkMode> modes[] = {{"auto", AudioChunkMode::kAuto},
+                                                          {"vad", AudioChunkMode::kVad},
+                                                          {"fixed", AudioChunkMode::kFixed},
+                                                          {"none", AudioChunkMode::kNone}};
+  for (const auto& [name, mode] : modes) {
+    AsrOptions options;
+    ASSERT_TRUE(set_asr_option("audio_chunk_mode", name, options)) << name;
+    EXPECT_EQ(options.audio_chunk_mode, mode) << name;
+  }
 }
 
 TEST(SetAsrOption, TakesTheOlderNamesOfTheChunkDuration) {
