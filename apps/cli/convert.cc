@@ -20,6 +20,7 @@ struct ConvertOptions {
   std::string tokenizer;
   std::string source_repo;
   std::string source_revision;
+  std::vector<std::string> defaults;  ///< TASK.OPTION=VALUE
   bool lean = false;
   bool overwrite = false;
 };
@@ -27,6 +28,9 @@ struct ConvertOptions {
 const char* text_or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 int convert(const ConvertOptions& options) {
+  const std::vector<KeyValue> pairs = split_key_values("--default", options.defaults);
+  std::vector<rill_option> defaults;
+  for (const auto& [key, value] : pairs) defaults.push_back({key.c_str(), value.c_str()});
   Runtime runtime;
   const int exit_code = open_engine(options.engine, runtime);
   if (exit_code != kExitOk) return exit_code;
@@ -43,6 +47,8 @@ int convert(const ConvertOptions& options) {
   run.source_revision = text_or_null(options.source_revision);
   run.lean = options.lean ? 1 : 0;
   run.overwrite = options.overwrite ? 1 : 0;
+  run.defaults = defaults.data();
+  run.num_defaults = defaults.size();
   run.progress = FileWork::tell;
   run.progress_user = &work;
   ErrorSlot error;
@@ -75,6 +81,11 @@ void add_convert_command(CLI::App& app, int& exit_code) {
                                "Where the checkpoint came from, to be recorded"));
   with_env(command->add_option("--source-revision", options->source_revision,
                                "Its revision, to be recorded"));
+  with_env(command
+               ->add_option("--default", options->defaults,
+                            "The model's own default for a request option, as "
+                            "TASK.OPTION=VALUE; repeatable")
+               ->allow_extra_args(false));
   with_env(command->add_flag("--lean", options->lean,
                              "Speech model: leave out tensors that nothing reads"));
   with_env(command->add_flag("--overwrite", options->overwrite, "Replace files that exist"));

@@ -122,7 +122,7 @@ int demo(DemoOptions& options) {
     exit_code = transcribe_clip(runtime, request.get(), options.assets, clip, totals);
   }
   if (exit_code == kExitOk) exit_code = write_stdout(format_totals(totals));
-  if (exit_code == kExitOk) exit_code = demo_speech(options.model, runtime, options.assets);
+  if (exit_code == kExitOk) exit_code = demo_speech(runtime, options.assets);
   if (exit_code != kExitOk) return exit_code;
   // The embedded model has one right answer for each clip; another model may hear something else.
   const bool as_expected = !options.model.model.empty() || totals.as_reference == totals.clips;

@@ -74,13 +74,6 @@ std::vector<Question> read_questions(const std::string& assets) {
   return questions;
 }
 
-/// The same speech every time, also from a model that samples.
-std::vector<KeyValue> choose_options(const ModelOptions& model) {
-  std::vector<KeyValue> options = {{"seed", "1"}};
-  prefer_greedy_demo(model, options);
-  return options;
-}
-
 /// Streams the request (S2S: with the question's file) to its end and adds to the timing.
 int speak(Runtime& runtime, const rill_request* request, const std::string* question,
           Timing& timing, ResultHandle& result) {
@@ -214,10 +207,11 @@ int answer_questions(Runtime& runtime, const std::vector<KeyValue>& options,
 
 }  // namespace
 
-int demo_speech(const ModelOptions& model, Runtime& runtime, const std::string& assets) {
+int demo_speech(Runtime& runtime, const std::string& assets) {
   // The sentences and questions are English.
   if (std::string(rill_model_language(runtime.model.get())) != "en") return kExitOk;
-  const std::vector<KeyValue> options = choose_options(model);
+  // The same speech every time, also from a model that samples.
+  const std::vector<KeyValue> options = {{"seed", "1"}};
   const int exit_code = speak_sentences(runtime, options, read_sentences(assets));
   const std::vector<Question> questions = read_questions(assets);
   if (exit_code != kExitOk || questions.empty()) return exit_code;

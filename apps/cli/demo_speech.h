@@ -5,13 +5,12 @@
 
 #include <string>
 
-#include "options.h"
 #include "runtime.h"
 
 namespace rill::cli {
 
 /// Speaks, listens to itself and prints both. `assets` is the folder with expected.json. Returns 0,
 /// or an exit code after printing why.
-int demo_speech(const ModelOptions& model, Runtime& runtime, const std::string& assets);
+int demo_speech(Runtime& runtime, const std::string& assets);
 
 }  // namespace rill::cli

@@ -55,7 +55,6 @@ int make_job(const RunOptions& options, const SequenceRequest& item, Job& job) {
     if (!job.text_out.empty()) job.text_out = path_with_id(job.text_out, job.id);
   }
   if (options.task == "asr") return make_asr_request(pairs, job.request);
-  prefer_greedy_demo(options.model, pairs);
   SequenceRequest whole = item;
   if (whole.text.empty()) whole.text = options.text;
   if (whole.voice.empty()) whole.voice = options.voice;
@@ -97,12 +96,16 @@ int write_text_result(const rill_result* result, const std::string& text_out) {
   return exit_code;
 }
 
+SpeechInput speech_input(const RunOptions& options, const Job& job) {
+  return {options.mode == "streaming", job.audio, options.pcm};
+}
+
 int run_job(const RunOptions& options, Runtime& runtime, const Job& job) {
   ResultHandle result;
-  const int exit_code = options.speaks()
-                            ? run_speech(runtime, job.request.get(), options.mode == "streaming",
-                                         job.audio, job.out, result)
-                            : recognize_file(runtime, job.request.get(), job.audio, result);
+  const int exit_code =
+      options.speaks()
+          ? run_speech(runtime, job.request.get(), speech_input(options, job), job.out, result)
+          : recognize_file(runtime, job.request.get(), job.audio, result);
   if (result == nullptr) return exit_code;
   int write_code = options.task == "tts" ? kExitOk : write_text_result(result.get(), job.text_out);
   if (write_code == kExitOk && !job.out.empty())
@@ -111,7 +114,28 @@ int run_job(const RunOptions& options, Runtime& runtime, const Job& job) {
   return exit_code != kExitOk ? exit_code : write_code;
 }
 
+int list_loaders() {
+  return write_stdout(
+      "loader=lfm2_audio\ntasks=asr,tts,s2s\nmodes=offline,streaming\nbackends=cpu\n");
+}
+
+/// Metadata of the model's files, as rill inspect prints it.
+int inspect_model(const RunOptions& options) {
+  if (options.model.model.empty()) return report_usage("--inspect needs --model", "run");
+  Runtime runtime;
+  const int exit_code = open_engine(options.engine, runtime);
+  if (exit_code != kExitOk) return exit_code;
+  ErrorSlot error;
+  StringHandle text;
+  const rill_status status = rill_inspect(runtime.engine.get(), options.model.model.c_str(),
+                                          "metadata", Out(text), error.out());
+  if (status != RILL_OK) return report(status, error);
+  return write_stdout({rill_string_data(text.get()), rill_string_size(text.get())});
+}
+
 int run(RunOptions& options) {
+  if (options.list_loaders) return list_loaders();
+  if (options.inspect) return inspect_model(options);
   int exit_code = check_run_options(options);
   if (exit_code != kExitOk) return exit_code;
   if (options.log && options.engine.verbosity == 0) options.engine.verbosity = 1;

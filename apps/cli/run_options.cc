@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "exit_codes.h"
+#include "speech_output.h"
 
 namespace rill::cli {
 namespace {
@@ -65,16 +66,14 @@ int check_input_and_output(const RunOptions& options) {
   if (is_tts && options.out.empty()) return refuse("the task tts needs --out");
   if (options.out == "-")
     return refuse("--out -: standard output has the results; rill speak and rill talk write there");
-  return kExitOk;
+  return check_sound_path(options.out, "run");
 }
 
 }  // namespace
 
 void add_run_options(CLI::App& command, RunOptions& options) {
-  with_env(command
-               .add_option("--task", options.task,
-                           "asr: transcribe; tts: speak a text; s2s: answer a spoken question")
-               ->required());
+  with_env(command.add_option("--task", options.task,
+                              "asr: transcribe; tts: speak a text; s2s: answer a spoken question"));
   with_env(command.add_option("--family", options.family, "Model family")->capture_default_str());
   with_env(
       command.add_option("--backend", options.backend, "Where to compute")->capture_default_str());
@@ -83,12 +82,25 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                            "offline; streaming (tts, s2s): write the speech while it is made")
                ->capture_default_str());
   with_env(command.add_option("--audio", options.audio,
-                              "asr, s2s: audio file, or - for standard input"));
+                              "asr, s2s: audio file, or - for standard input; for a streamed s2s "
+                              "that may be raw samples, taken while they come"));
+  with_env(command.add_option("--sample-rate", options.pcm.sample_rate_hz, "Of raw samples, in Hz")
+               ->check(CLI::Range(1000, 768000))
+               ->capture_default_str());
+  with_env(command.add_option("--channels", options.pcm.channels, "Of raw samples")
+               ->check(CLI::Range(1, 64))
+               ->capture_default_str());
+  with_env(command
+               .add_option("--sample-format", options.pcm.sample_format,
+                           "Of raw samples: s16le or f32le")
+               ->check(CLI::IsMember({"s16le", "f32le"}))
+               ->capture_default_str());
   with_env(command.add_option("--text", options.text,
                               "tts: the text to speak; s2s: another system prompt"));
   with_env(command.add_option("--voice-id", options.voice,
                               "tts: us_male (the default), us_female, uk_male, uk_female"));
-  with_env(command.add_option("--out", options.out, "tts, s2s: WAV file to write"));
+  with_env(command.add_option("--out", options.out,
+                              "tts, s2s: sound file to write: .wav, .flac, .opus, .ogg"));
   with_env(command.add_option("--text-out", options.text_out,
                               "asr, s2s: also write the text to this file"));
   with_env(command.add_option("--request-sequence", options.request_sequence,
@@ -100,11 +112,16 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                            "Option of the request, as key=value; repeatable")
                ->allow_extra_args(false));
   with_env(command.add_flag("--log", options.log, "Show information on stderr, like -v"));
+  with_env(command.add_flag("--inspect", options.inspect,
+                            "Describe the files of --model instead of running a task"));
+  with_env(command.add_flag("--list-loaders", options.list_loaders,
+                            "Print the families that this build loads, and their tasks"));
   for (const MappedFlag& flag : kRequestFlags)
     add_mapped_flag(command, flag, options.request_flags);
 }
 
 int check_run_options(const RunOptions& options) {
+  if (options.task.empty()) return refuse("--task is missing; this build has asr, tts, s2s");
   if (options.task != "asr" && !options.speaks())
     return refuse("--task " + options.task + ": unknown task; this build has asr, tts, s2s");
   if (options.family != "lfm2_audio") {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "live_pcm.h"
 #include "options.h"
 
 namespace rill::cli {
@@ -24,7 +25,10 @@ struct RunOptions {
   std::string request_sequence;
   std::vector<std::string> load_options;
   std::vector<std::string> request_options;
+  PcmFormat pcm;  ///< of raw samples on standard input
   bool log = false;
+  bool inspect = false;
+  bool list_loaders = false;
   std::vector<KeyValue>
       request_flags;  ///< flags that stand for a request option, as (option, value)
 

@@ -42,7 +42,7 @@ int write_speech(const rill_result* result, const std::string& out) {
   const float* samples = rill_result_audio(result, &num_samples, nullptr);
   int exit_code = output.open(out);
   if (exit_code == kExitOk) exit_code = output.write(samples, num_samples);
-  return exit_code == kExitOk ? output.finish() : exit_code;
+  return exit_code == kExitOk ? output.finish(result) : exit_code;
 }
 
 int run_offline(Runtime& runtime, rill_request* request, const std::string& audio,
@@ -62,24 +62,39 @@ int run_offline(Runtime& runtime, rill_request* request, const std::string& audi
   return interrupt_exit_code() != 0 ? interrupt_exit_code() : write_code;
 }
 
-int run_streaming(Runtime& runtime, rill_request* request, const std::string& audio,
-                  const std::string& question, const std::string& out, ResultHandle& result) {
+/// Starts the stream with its whole question, or with raw samples as standard input gives them.
+int start_stream(Runtime& runtime, rill_request* request, const SpeechInput& input,
+                 StreamHandle& stream) {
   ErrorSlot error;
-  StreamHandle stream;
   rill_session* session = runtime.session.get();
-  const rill_status status =
-      audio.empty() ? rill_stream_start(session, request, Out(stream), error.out())
-                    : rill_stream_start_with_audio(session, request, question.data(),
-                                                   question.size(), Out(stream), error.out());
-  if (status != RILL_OK) return report_run(status, error, audio);
+  std::string question;
+  const bool live = input.audio == "-" && !starts_audio_file(question);
+  if (input.audio.empty() || live) {
+    const rill_status status = rill_stream_start(session, request, Out(stream), error.out());
+    if (status != RILL_OK) return report(status, error);
+    return live ? push_live_pcm(stream.get(), input.pcm, question) : kExitOk;
+  }
+  const int exit_code =
+      input.audio == "-" ? read_rest(question) : read_bytes(input.audio, question);
+  if (exit_code != kExitOk) return exit_code;
+  const rill_status status = rill_stream_start_with_audio(
+      session, request, question.data(), question.size(), Out(stream), error.out());
+  return status == RILL_OK ? kExitOk : report_run(status, error, input.audio);
+}
+
+int run_streaming(Runtime& runtime, rill_request* request, const SpeechInput& input,
+                  const std::string& out, ResultHandle& result) {
+  StreamHandle stream;
+  int exit_code = start_stream(runtime, request, input, stream);
+  if (exit_code != kExitOk) return exit_code;
   SpeechOutput output;
-  int exit_code = out.empty() ? kExitOk : output.open(out);
+  if (!out.empty()) exit_code = output.open(out);
   if (exit_code != kExitOk) return exit_code;
   const auto write = [&](const rill_event& event) {
     return out.empty() ? kExitOk : output.write(event.samples, event.num_samples);
   };
   exit_code = pull_events(runtime, stream.get(), write, result);
-  const int finish_code = out.empty() ? kExitOk : output.finish();
+  const int finish_code = out.empty() ? kExitOk : output.finish(result.get());
   return exit_code != kExitOk ? exit_code : finish_code;
 }
 
@@ -117,15 +132,15 @@ int make_run_speech_request(rill_task task, const std::vector<KeyValue>& options
   return kExitOk;
 }
 
-int run_speech(Runtime& runtime, rill_request* request, bool streaming, const std::string& audio,
+int run_speech(Runtime& runtime, rill_request* request, const SpeechInput& input,
                const std::string& out, ResultHandle& result) {
+  if (input.streaming) return run_streaming(runtime, request, input, out, result);
   std::string question;
-  if (!audio.empty()) {
-    const int exit_code = read_bytes(audio, question);
+  if (!input.audio.empty()) {
+    const int exit_code = read_bytes(input.audio, question);
     if (exit_code != kExitOk) return exit_code;
   }
-  return streaming ? run_streaming(runtime, request, audio, question, out, result)
-                   : run_offline(runtime, request, audio, question, out, result);
+  return run_offline(runtime, request, input.audio, question, out, result);
 }
 
 int print_artifacts(const rill_result* result) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rill speak: text to a WAV file, written while it is made.
+// rill speak: text to a sound file.
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
@@ -47,7 +47,6 @@ int read_text(const SpeakOptions& options, std::string& text) {
 
 int make_request(const SpeakOptions& options, const std::string& text, RequestHandle& request) {
   std::vector<KeyValue> pairs = collect_speech_options(options.speech);
-  prefer_greedy_demo(options.model, pairs);
   if (!options.text_chunk_mode.empty())
     pairs.emplace_back("text_chunk_mode", options.text_chunk_mode);
   if (!options.text_chunk_size.empty())
@@ -67,7 +66,8 @@ int speak(SpeakOptions& options) {
   RequestHandle request;
   Runtime runtime;
   options.model.for_speech = true;
-  int exit_code = read_text(options, text);
+  int exit_code = check_sound_path(options.output, "speak");
+  if (exit_code == kExitOk) exit_code = read_text(options, text);
   if (exit_code == kExitOk) exit_code = make_request(options, text, request);
   if (exit_code == kExitOk) exit_code = open_engine(options.engine, runtime);
   if (exit_code == kExitOk) exit_code = open_model(options.model, runtime);
@@ -86,7 +86,7 @@ int speak(SpeakOptions& options) {
       runtime, stream.get(),
       [&](const rill_event& event) { return output.write(event.samples, event.num_samples); },
       result);
-  const int finish_code = output.finish();
+  const int finish_code = output.finish(result.get());
   return exit_code != kExitOk ? exit_code : finish_code;
 }
 
@@ -102,7 +102,8 @@ void add_speak_command(CLI::App& app, int& exit_code) {
                                "us_male (the default), us_female, uk_male, uk_female"));
   with_env(command
                ->add_option("-o,--output", options->output,
-                            "WAV file to write, or - for standard output; written while it is made")
+                            "File to write, by its extension .wav, .flac, .opus or .ogg; or - for "
+                            "WAV on standard output. WAV is written while it is made")
                ->required());
   with_env(command->add_option("--text-chunk-mode", options->text_chunk_mode,
                                "How long text is cut: default, tag_aware, japanese, endline"));

@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include "exit_codes.h"
+#include "handles.h"
 
 namespace rill::cli {
 namespace {
@@ -21,7 +23,25 @@ void put32(uint32_t value, unsigned char* out) {
   for (int i = 0; i < 4; ++i) out[i] = static_cast<unsigned char>(value >> (8 * i) & 0xFF);
 }
 
+/// The extension in lower case, without its dot; "wav" where there is none.
+std::string format_of(const std::string& path) {
+  std::string extension = std::filesystem::path(path).extension().string();
+  if (path == "-" || extension.size() < 2) return "wav";
+  extension.erase(0, 1);
+  for (char& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return extension;
+}
+
 }  // namespace
+
+int check_sound_path(const std::string& path, const std::string& command) {
+  const std::string format = format_of(path);
+  for (const char* known : {"wav", "flac", "opus", "ogg"}) {
+    if (format == known) return kExitOk;
+  }
+  return report_usage(path + ": unknown kind of sound file; use .wav, .flac, .opus or .ogg",
+                      command);
+}
 
 SpeechOutput::~SpeechOutput() {
   if (owned_ && file_ != nullptr) std::fclose(file_);
@@ -46,12 +66,14 @@ bool SpeechOutput::write_header(uint32_t data_bytes) {
 int SpeechOutput::open(const std::string& path) {
   path_ = path == "-" ? "standard output" : path;
   owned_ = path != "-";
+  format_ = format_of(path);
   file_ = owned_ ? std::fopen(path.c_str(), "wb") : stdout;
-  if (file_ == nullptr || !write_header(kUnknownSize)) return fail();
-  return kExitOk;
+  if (file_ == nullptr) return fail();
+  return format_ != "wav" || write_header(kUnknownSize) ? kExitOk : fail();
 }
 
 int SpeechOutput::write(const float* samples, size_t count) {
+  if (format_ != "wav") return kExitOk;
   std::vector<int16_t> words(count);
   rill_samples_to_s16(samples, count, words.data());
   std::vector<unsigned char> bytes(2 * count);
@@ -66,16 +88,35 @@ int SpeechOutput::write(const float* samples, size_t count) {
   return written && std::fflush(file_) == 0 ? kExitOk : fail();
 }
 
-int SpeechOutput::finish() {
+int SpeechOutput::write_compressed(const rill_result* result) {
+  ErrorSlot error;
+  StringHandle bytes;
+  const rill_status status =
+      rill_result_audio_file(result, format_.c_str(), Out(bytes), error.out());
+  if (status != RILL_OK) return report(status, error);
+  const size_t size = rill_string_size(bytes.get());
+  return std::fwrite(rill_string_data(bytes.get()), 1, size, file_) == size ? kExitOk : fail();
+}
+
+int SpeechOutput::close() {
+  FILE* file = file_;
+  file_ = nullptr;
+  return std::fclose(file) == 0 ? kExitOk : fail();
+}
+
+int SpeechOutput::finish(const rill_result* result) {
   if (!owned_) return kExitOk;
+  if (format_ != "wav") {
+    const int exit_code = result == nullptr ? kExitOk : write_compressed(result);
+    const int close_code = close();
+    return exit_code != kExitOk ? exit_code : close_code;
+  }
   const uint64_t data_bytes = 2 * num_samples_;
   if (data_bytes < kUnknownSize - kHeaderBytes) {
     if (std::fseek(file_, 0, SEEK_SET) != 0 || !write_header(static_cast<uint32_t>(data_bytes)))
       return fail();
   }
-  FILE* file = file_;
-  file_ = nullptr;
-  return std::fclose(file) == 0 ? kExitOk : fail();
+  return close();
 }
 
 }  // namespace rill::cli

@@ -2,7 +2,6 @@
 #include "speech_request.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "exit_codes.h"
 #include "interrupt.h"
@@ -52,13 +51,6 @@ int make_speech_request(rill_task task, const std::vector<KeyValue>& options,
     }
   }
   return kExitOk;
-}
-
-void prefer_greedy_demo(const ModelOptions& model, std::vector<KeyValue>& options) {
-  const bool chosen = std::any_of(options.begin(), options.end(), [](const KeyValue& pair) {
-    return pair.first == "temperature" || pair.first == "top_k";
-  });
-  if (model.model.empty() && !chosen) options.emplace_back("temperature", "0");
 }
 
 int pull_events(Runtime& runtime, rill_stream* stream,

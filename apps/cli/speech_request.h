@@ -32,10 +32,6 @@ std::vector<KeyValue> collect_speech_options(const SpeechFlags& flags);
 int make_speech_request(rill_task task, const std::vector<KeyValue>& options,
                         RequestHandle& request);
 
-/// The demo model speaks best greedily (its package says so); adds that where the user chose
-/// nothing.
-void prefer_greedy_demo(const ModelOptions& model, std::vector<KeyValue>& options);
-
 /// Pulls events until the stream is over or a signal came, and gives the sum. `on_event` returns 0,
 /// or an exit code that ends the pulling. Returns 0, or an exit code after printing why.
 int pull_events(Runtime& runtime, rill_stream* stream,

@@ -25,7 +25,6 @@ struct TalkOptions {
 
 int make_request(const TalkOptions& options, RequestHandle& request) {
   std::vector<KeyValue> pairs = collect_speech_options(options.speech);
-  prefer_greedy_demo(options.model, pairs);
   if (!options.history.empty()) pairs.emplace_back("return_codes", "true");
   const int exit_code = make_speech_request(RILL_TASK_S2S, pairs, request);
   if (exit_code != kExitOk || options.system.empty()) return exit_code;
@@ -57,7 +56,7 @@ int reply(const TalkOptions& options, Runtime& runtime, rill_request* request,
   exit_code = pull_events(
       runtime, stream.get(),
       [&](const rill_event& event) { return write_event(options, output, event); }, result);
-  const int finish_code = options.output.empty() ? kExitOk : output.finish();
+  const int finish_code = options.output.empty() ? kExitOk : output.finish(result.get());
   if (exit_code == kExitOk && options.output != "-") exit_code = write_stdout("\n");
   return exit_code != kExitOk ? exit_code : finish_code;
 }
@@ -68,7 +67,8 @@ int talk(TalkOptions& options) {
   std::string question;
   TalkHistory history(options.history);
   options.model.for_speech = true;
-  int exit_code = make_request(options, request);
+  int exit_code = check_sound_path(options.output, "talk");
+  if (exit_code == kExitOk) exit_code = make_request(options, request);
   if (exit_code == kExitOk) exit_code = read_bytes(options.audio, question);
   if (exit_code == kExitOk && !options.history.empty())
     exit_code = history.add_turns(request.get());
@@ -91,7 +91,8 @@ void add_talk_command(CLI::App& app, int& exit_code) {
       ->required();
   with_env(command->add_option(
       "-o,--output", options->output,
-      "WAV file for the spoken reply, or - for standard output (then without its text)"));
+      "Sound file for the spoken reply (.wav, .flac, .opus, .ogg), or - for standard output (then "
+      "without its text)"));
   with_env(command->add_option(
       "--history", options->history,
       "Folder that keeps the conversation: earlier turns are read, this one is added"));

@@ -30,7 +30,7 @@ inline constexpr std::string_view kSoundFileFormats = "wav, flac, opus or ogg";
 /// A whole file of mono samples, which are clamped to [-1, 1]. Ogg files have a stream number of
 /// their own each time; WAV and FLAC files of equal samples are equal.
 /// Errors: kUnsupported (a format that is not built in, a rate that the codec does not take),
-///         kOutOfMemory.
+///         kInvalidArgument (no samples for a compressed format).
 Result<std::vector<std::byte>> encode_sound_file(SoundFileFormat format, uint32_t sample_rate_hz,
                                                  std::span<const float> samples);
 

@@ -100,6 +100,9 @@ Error failed(const char* what) {
 
 Result<std::vector<std::byte>> encode_with_sndfile(SoundFileFormat format, uint32_t sample_rate_hz,
                                                    std::span<const float> samples) {
+  // FLAC's encoder would leave a file of no bytes.
+  if (samples.empty())
+    return Error{ErrorCode::kInvalidArgument, "encode sound file: there are no samples"};
   MemoryFile memory;
   SF_VIRTUAL_IO callbacks = {length_callback, seek_callback, read_callback, write_callback,
                              tell_callback};

@@ -284,6 +284,27 @@ TEST(ConvertAudio, LeanLeavesOutWhatNothingReads) {
   EXPECT_EQ(vocoder.tensors().find("audio_embedding.embedding.weight"), nullptr);
 }
 
+TEST(ConvertAudio, TheModelsOwnDefaultsGoIntoTheBackbonesFile) {
+  Audio audio;
+  audio.options.defaults = {
+      {"tts.temperature", "0"}, {"s2s.temperature", "0.5"}, {"tts.text_chunk_mode", "endline"}};
+  audio.convert();
+  QuantizeOptions options;
+  options.input = audio.options.output;
+  options.output = audio.out.file("q8");
+  options.type = FileType::kQ8_0;
+  ASSERT_TRUE(quantize_model(options, *audio.compute.pool).has_value());
+  for (const char* path : {"package/tiny-F32.gguf", "q8/tiny-Q8_0.gguf"}) {
+    const format::GgufFile file = open_gguf(audio.out.file(path));
+    EXPECT_EQ(*file.metadata().get_u32("rill.generation.tts.temperature"), 0U);
+    EXPECT_EQ(*file.metadata().get_float("rill.generation.s2s.temperature"), 0.5);
+    EXPECT_EQ(*file.metadata().get_string("rill.generation.tts.text_chunk_mode"), "endline");
+  }
+  EXPECT_FALSE(open_gguf(audio.out.file("package/mmproj-tiny-F32.gguf"))
+                   .metadata()
+                   .has("rill.generation.tts.temperature"));
+}
+
 TEST(ConvertAudio, QuantizesThePackage) {
   Audio audio;
   audio.convert();
