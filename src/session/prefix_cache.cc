@@ -44,8 +44,8 @@ const Sequence* PrefixCache::known(const ContentHash& content,
   return fits ? &sequence : nullptr;
 }
 
-Result<PrefixCache::Found> PrefixCache::find(const model::lfm2::Backbone& backbone, DType kv_type,
-                                             std::span<const ContentHash> contents) {
+Result<Sequence> PrefixCache::find(const model::lfm2::Backbone& backbone, DType kv_type,
+                                   std::span<const ContentHash> contents) {
   const auto look_up = [&](const ContentHash& hash) { return known(hash, backbone, kv_type); };
   // Longest first; of one length the one in memory first.
   std::set<std::pair<size_t, bool>, std::greater<>> candidates;
@@ -62,56 +62,71 @@ Result<PrefixCache::Found> PrefixCache::find(const model::lfm2::Backbone& backbo
     if (position == 0) continue;
     if (in_memory) {
       const Sequence* sequence = look_up(contents[position]);
-      if (sequence != nullptr) return Found{sequence->clone(), {}};
+      if (sequence != nullptr) return sequence->clone();
       continue;
     }
     auto states = disk_->load(contents.first(position + 1), backbone, kv_type, look_up);
     if (states.empty()) continue;
-    Found found = {states.back().clone(), {}};
+    Sequence sequence = states.back().clone();
     for (Sequence& state : states) {
-      if (state.position() % kBlockSteps == 0) found.read.push_back(std::move(state));
+      if (state.position() % kBlockSteps == 0) read_.push_back(std::move(state));
     }
-    return found;
+    return sequence;
   }
-  RILL_ASSIGN_OR_RETURN(Sequence empty, Sequence::create(backbone, kv_type));
-  return Found{std::move(empty), {}};
+  return Sequence::create(backbone, kv_type);
+}
+
+Result<Sequence> PrefixCache::restore(const model::lfm2::Backbone& backbone, DType kv_type,
+                                      std::span<const StepInput> steps) {
+  cached_steps_ = 0;
+  read_.clear();
+  if (max_prompts_ == 0) return Sequence::create(backbone, kv_type);
+  const std::vector<ContentHash> contents = hash_steps(steps);
+  RILL_ASSIGN_OR_RETURN(Sequence sequence, find(backbone, kv_type, contents));
+  cached_steps_ = sequence.position();
+  const auto end = std::find(ends_.begin(), ends_.end(), sequence.content());
+  if (end != ends_.end()) ends_.splice(ends_.begin(), ends_, end);
+  return sequence;
 }
 
 Result<Sequence> PrefixCache::prefill(ops::Context& context, const model::lfm2::Backbone& backbone,
                                       DType kv_type, std::span<const StepInput> steps,
                                       const std::atomic<bool>* cancel) {
-  cached_steps_ = 0;
-  if (max_prompts_ == 0) {
-    RILL_ASSIGN_OR_RETURN(Sequence sequence, Sequence::create(backbone, kv_type));
-    RILL_RETURN_IF_ERROR(sequence.append(context, steps, cancel));
-    return sequence;
-  }
-  const std::vector<ContentHash> contents = hash_steps(steps);
-  RILL_ASSIGN_OR_RETURN(Found found, find(backbone, kv_type, contents));
-  Sequence& sequence = found.sequence;
-  cached_steps_ = sequence.position();
-  std::vector<Sequence> states = std::move(found.read);
-  // A block that ends with the last step is not kept: it is an end, if anything.
-  for (size_t end = (cached_steps_ / kBlockSteps + 1) * kBlockSteps; end < steps.size();
-       end += kBlockSteps) {
-    const size_t first = sequence.position();
-    RILL_RETURN_IF_ERROR(sequence.append(context, steps.subspan(first, end - first), cancel));
-    states.push_back(sequence.clone());
+  RILL_ASSIGN_OR_RETURN(Sequence sequence, restore(backbone, kv_type, steps));
+  std::vector<Sequence> states = std::move(read_);
+  read_.clear();
+  if (max_prompts_ > 0) {
+    for (size_t end = (cached_steps_ / kBlockSteps + 1) * kBlockSteps; end < steps.size();
+         end += kBlockSteps) {
+      const size_t first = sequence.position();
+      RILL_RETURN_IF_ERROR(sequence.append(context, steps.subspan(first, end - first), cancel));
+      states.push_back(sequence.clone());
+    }
   }
   RILL_RETURN_IF_ERROR(sequence.append(context, steps.subspan(sequence.position()), cancel));
-  const auto end = std::find(ends_.begin(), ends_.end(), contents[cached_steps_]);
-  if (end != ends_.end()) ends_.splice(ends_.begin(), ends_, end);
+  keep_blocks(std::move(states), sequence);
+  return sequence;
+}
+
+void PrefixCache::keep_blocks(std::vector<Sequence> states, const Sequence& prompt) {
+  if (max_prompts_ == 0 || !prompt.usable()) return;
+  for (Sequence& state : read_) states.push_back(std::move(state));
+  read_.clear();
+  // A block that ends with the last step is not kept: it is an end, if anything.
+  const size_t count = prompt.position() == 0 ? 0 : (prompt.position() - 1) / kBlockSteps;
+  const auto contents = prompt.block_contents().first(count);
   for (Sequence& state : states) {
-    const ContentHash content = state.content();
-    entries_.emplace(content, Entry{std::move(state), 0, false});
+    const size_t block = state.position() / kBlockSteps;
+    if (state.position() % kBlockSteps != 0 || block == 0 || block > count) continue;
+    if (state.content() != contents[block - 1]) continue;
+    entries_.emplace(contents[block - 1], Entry{std::move(state), 0, false});
   }
   std::vector<ContentHash> kept;
-  for (size_t end_step = kBlockSteps; end_step < steps.size(); end_step += kBlockSteps) {
-    if (entries_.contains(contents[end_step])) kept.push_back(contents[end_step]);
+  for (const ContentHash& content : contents) {
+    if (entries_.contains(content)) kept.push_back(content);
   }
   if (!kept.empty()) keep_prompt(std::move(kept));
   if (disk_ != nullptr && disk_->has_grown()) disk_->trim();
-  return std::move(sequence);
 }
 
 /// Blocks that were passed over, because an end behind them was kept, are not part of the prompt.

@@ -58,6 +58,15 @@ class PrefixCache {
                            DType kv_type, std::span<const StepInput> steps,
                            const std::atomic<bool>* cancel = nullptr);
 
+  // The same in parts, for whoever computes the rest of the prompt together with others.
+
+  /// The longest kept prefix of a prompt, which may be all of it or empty; sets cached_steps().
+  /// Errors: those of Sequence::create.
+  Result<Sequence> restore(const model::lfm2::Backbone& backbone, DType kv_type,
+                           std::span<const StepInput> steps);
+  /// Keeps states after full blocks of a prompt, given the sequence that holds all of it.
+  void keep_blocks(std::vector<Sequence> states, const Sequence& prompt);
+
   /// Keeps a sequence as it is, for a prompt that starts with its steps: the end of a prompt or of
   /// a reply, wherever in a block that is. The most recently used ones stay in memory.
   void keep(const Sequence& sequence);
@@ -86,14 +95,8 @@ class PrefixCache {
     bool is_end = false;     // in ends_
   };
   using Entries = std::map<ContentHash, Entry>;
-  /// A state to start from.
-  struct Found {
-    Sequence sequence;
-    std::vector<Sequence> read;  // states of full blocks that came from the folder
-  };
-
-  Result<Found> find(const model::lfm2::Backbone& backbone, DType kv_type,
-                     std::span<const ContentHash> contents);
+  Result<Sequence> find(const model::lfm2::Backbone& backbone, DType kv_type,
+                        std::span<const ContentHash> contents);
   [[nodiscard]] const Sequence* known(const ContentHash& content,
                                       const model::lfm2::Backbone& backbone, DType kv_type) const;
   void keep_prompt(std::vector<ContentHash> kept);
@@ -110,6 +113,7 @@ class PrefixCache {
   std::list<std::vector<ContentHash>>
       prompts_;                  // the kept blocks of each; most recently used first
   std::list<ContentHash> ends_;  // most recently used first
+  std::vector<Sequence> read_;   // states of full blocks that the last find() got from the folder
 };
 
 }  // namespace rill::session

@@ -127,10 +127,12 @@ Status Sequence::append_together(ops::Context& context, std::span<const Extensio
     if (!extension.steps.empty()) extension.sequence->ahead_.clear();
     row += extension.steps.size();
   }
-  const size_t first_position = extensions[0].sequence->position();
+  const auto first = std::find_if(extensions.begin(), extensions.end(),
+                                  [](const Extension& e) { return !e.steps.empty(); });
+  const size_t first_position = first->sequence->position();
   const Status done = backbone.forward(context, rows, segments, rows);
   // All move on together, or none does.
-  const bool moved = extensions[0].sequence->position() > first_position;
+  const bool moved = first->sequence->position() > first_position;
   row = 0;
   for (const Extension& extension : extensions) {
     if (extension.steps.empty()) continue;

@@ -17,6 +17,7 @@
 #include "kernels/kernel_table.h"
 #include "model/lfm2/load.h"
 #include "ops/context.h"
+#include "quant/quantize.h"
 #include "support/gguf_builder.h"
 
 namespace rill::lfm2_test {
@@ -81,7 +82,10 @@ struct TinySpec {
   uint32_t context = 4096;
   uint32_t window = 0;
   uint32_t experts = 0;  // sparse from layer 1 on
+  uint32_t expert_I = 16;
   bool conv_bias = false;
+  bool q8_0 = false;  // matrices of whole blocks as Q8_0
+  DType matrices = DType::kF32;  // another type for them
   std::string final_norm = "token_embd_norm.weight";
   std::string left_out = {};  // tensors that are not written
   std::string also_left_out = {};
@@ -107,7 +111,7 @@ class TinyModel {
     if (spec.window > 0) builder_.u32(key("attention.sliding_window"), spec.window);
     if (spec.experts > 0) {
       builder_.u32(key("expert_count"), spec.experts).u32(key("expert_used_count"), 2);
-      builder_.u32(key("expert_feed_forward_length"), 16).u32(key("leading_dense_block_count"), 1);
+      builder_.u32(key("expert_feed_forward_length"), spec.expert_I).u32(key("leading_dense_block_count"), 1);
       builder_.u32(key("expert_gating_func"), 2);
     }
     add_tensors();
@@ -126,6 +130,12 @@ class TinyModel {
     tensor.name = name;
     tensor.dims = dims;
     tensor.data.assign(bytes, bytes + count * sizeof(float));
+    const DType type = spec_.q8_0 ? DType::kQ8_0 : spec_.matrices;
+    if (dims.size() > 1 && dims[0] % dtype_info(type).block_values == 0) {
+      tensor.type = static_cast<uint32_t>(type);
+      tensor.data.resize(row_bytes(type, count));
+      quant::quantize_row(type, values, tensor.data.data());
+    }
     builder_.tensor(std::move(tensor));
   }
 
@@ -186,9 +196,9 @@ class TinyModel {
     const uint64_t E = spec_.experts;
     add(p + "ffn_gate_inp.weight", {D, E}, 0.3f);
     add(p + "exp_probs_b.bias", {E}, 0.3f);
-    add(p + "ffn_gate_exps.weight", {D, 16, E}, 0.3f);
-    add(p + "ffn_up_exps.weight", {D, 16, E}, 0.3f);
-    add(p + "ffn_down_exps.weight", {16, D, E}, 0.3f);
+    add(p + "ffn_gate_exps.weight", {D, spec_.expert_I, E}, 0.3f);
+    add(p + "ffn_up_exps.weight", {D, spec_.expert_I, E}, 0.3f);
+    add(p + "ffn_down_exps.weight", {spec_.expert_I, D, E}, 0.3f);
   }
 
   TinySpec spec_;

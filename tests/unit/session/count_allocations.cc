@@ -16,7 +16,16 @@ void* operator new(size_t size) {
   if (memory == nullptr) std::abort();
   return memory;
 }
+void* operator new(size_t size, std::align_val_t alignment) {
+  ++g_num_allocations;
+  const auto unit = static_cast<size_t>(alignment);
+  void* memory = std::aligned_alloc(unit, (size + unit) / unit * unit);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace rill::test {
