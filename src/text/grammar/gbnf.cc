@@ -322,14 +322,16 @@ Result<char32_t> GbnfParser::parse_escape() {
       break;
   }
   const size_t digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
-  const Error unknown = error_at(begin, ErrorCode::kInvalidArgument, "unknown escape");
-  if (digits == 0) return unknown;
+  const auto unknown = [&] {
+    return error_at(begin, ErrorCode::kInvalidArgument, "unknown escape");
+  };
+  if (digits == 0) return unknown();
   uint64_t value = 0;
   for (size_t i = 0; i < digits; ++i, ++position_) {
     const char c = peek();
     const char lower = static_cast<char>(c | 0x20);
     const bool is_digit = c >= '0' && c <= '9';
-    if (!is_digit && !(lower >= 'a' && lower <= 'f')) return unknown;
+    if (!is_digit && !(lower >= 'a' && lower <= 'f')) return unknown();
     value = value * 16 + static_cast<uint64_t>(is_digit ? c - '0' : lower - 'a' + 10);
   }
   if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {

@@ -144,7 +144,8 @@ Result<RegexExpr> RegexParser::parse_sequence(size_t depth, Anchoring anchoring)
     RILL_ASSIGN_OR_RETURN(const RegexExpr atom, parse_atom(depth));
     RILL_ASSIGN_OR_RETURN(const RegexExpr part, parse_quantifiers(atom));
     parts.push_back(part);
-    if (grammar_.is_too_large()) break;
+    if (grammar_.is_too_large())
+      return error_at(position_, ErrorCode::kUnsupported, "the expression is too large");
   }
   if (is_search && !ends_here) parts.push_back(anything());
   RegexExpr out;

@@ -117,8 +117,11 @@ Result<ExprId> SchemaExprs::Compiler::compile_alternatives(SchemaKeywords keywor
                         "expected an array of schemas");
   }
   const Json::Array& schemas = alternatives.value->items();
-  if (schemas.size() > 256)
-    return schema_error(ErrorCode::kUnsupported, alternatives.path, "more than 256 alternatives");
+  const size_t most = alternatives.name == "oneOf" ? 64 : 1024;
+  if (schemas.size() > most) {
+    return schema_error(ErrorCode::kUnsupported, alternatives.path,
+                        cat("more than ", most, " alternatives"));
+  }
   for (size_t i = 0; alternatives.name == "oneOf" && i < schemas.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (are_disjoint(document_, schemas[i], schemas[j])) continue;

@@ -11,6 +11,9 @@
 namespace rill::text::grammar {
 namespace {
 
+constexpr size_t kMaxSchemas = 1000;   // in one allOf, with those inside
+constexpr size_t kMaxKeywords = 2000;  // of one schema
+constexpr size_t kMaxComparisons = 4096;
 constexpr size_t kMaxReferences = 64;  // that are followed one after the other
 
 // Say nothing about what is valid.
@@ -141,7 +144,7 @@ Result<const Json*> SchemaDocument::resolve(const Json& reference, const std::st
 
 Status SchemaKeywords::add(const SchemaDocument& document, const Json& schema,
                            const std::string& path, size_t depth) {
-  if (depth > kMaxReferences)
+  if (depth > kMaxReferences || ++num_schemas_ > kMaxSchemas)
     return schema_error(ErrorCode::kUnsupported, path, "too many references or allOf in a row");
   if (schema.is_bool()) {
     is_nothing_ = is_nothing_ || !schema.as_bool();
@@ -171,7 +174,7 @@ Status SchemaKeywords::add(const SchemaDocument& document, const Json& schema,
     } else {
       list_.push_back({name, &value, here});
     }
-    if (list_.size() > 10000)
+    if (list_.size() > kMaxKeywords)
       return schema_error(ErrorCode::kUnsupported, here, "too many keywords in one schema");
   }
   return {};
@@ -353,7 +356,7 @@ bool is_required(const Json& schema, const std::string& name) {
 bool have_no_common_constant(const Json& a, const Json& b) {
   const auto of_a = constants_of(a);
   const auto of_b = constants_of(b);
-  if (!of_a || !of_b) return false;
+  if (!of_a || !of_b || of_a->size() * of_b->size() > kMaxComparisons) return false;
   return std::none_of(of_a->begin(), of_a->end(), [&](const Json& x) {
     return std::any_of(of_b->begin(), of_b->end(), [&](const Json& y) { return same_json(x, y); });
   });
@@ -371,12 +374,12 @@ bool are_disjoint(const SchemaDocument& document, const Json& first, const Json&
   const Json* properties = a->find("properties");
   const Json* others = b->find("properties");
   if (properties == nullptr || others == nullptr || !properties->is_object()) return false;
-  return std::any_of(
-      properties->members().begin(), properties->members().end(), [&](const auto& member) {
-        const Json* other = others->find(member.first);
-        return other != nullptr && is_required(*a, member.first) && is_required(*b, member.first) &&
-               have_no_common_constant(member.second, *other);
-      });
+  return std::any_of(properties->members().begin(), properties->members().end(),
+                     [&](const auto& member) {
+                       const Json* other = others->find(member.first);
+                       return other != nullptr && have_no_common_constant(member.second, *other) &&
+                              is_required(*a, member.first) && is_required(*b, member.first);
+                     });
 }
 
 }  // namespace rill::text::grammar

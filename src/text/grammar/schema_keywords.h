@@ -74,6 +74,7 @@ class SchemaKeywords {
  private:
   std::vector<SchemaKeyword> list_;
   bool is_nothing_ = false;
+  size_t num_schemas_ = 0;  // that were taken apart
 };
 
 /// "json schema: path: message".

@@ -5,35 +5,46 @@
 
 namespace rill::text::grammar {
 
-std::shared_ptr<const TokenTrie> TokenTrie::create(const Tokenizer& tokenizer) {
+/// The token of the next id.
+void TokenTrie::add_text(std::string_view bytes) {
+  if (bytes.size() > kMaxTokenBytes) bytes = {};
+  if (bytes.find('"') != std::string_view::npos)
+    quote_tokens_.push_back(static_cast<int32_t>(vocab_size()));
+  bytes_ += bytes;
+  offsets_.push_back(static_cast<uint32_t>(bytes_.size()));
+}
+
+std::shared_ptr<const TokenTrie> TokenTrie::of_texts(std::span<const std::string> tokens) {
   std::shared_ptr<TokenTrie> trie(new TokenTrie);
-  const size_t count = tokenizer.vocab_size();
-  std::vector<int32_t> ids;
-  trie->offsets_.reserve(count + 1);
-  trie->offsets_.push_back(0);
-  for (size_t i = 0; i < count; ++i) {
-    const auto id = static_cast<int32_t>(i);
-    const std::string_view bytes = tokenizer.token_bytes(id);
-    const TokenKind kind = tokenizer.kind(id);
-    if (kind == TokenKind::kNormal && !bytes.empty() && bytes.size() <= kMaxTokenBytes) {
-      trie->bytes_ += bytes;
-      ids.push_back(id);
-      if (bytes.find('"') != std::string_view::npos) trie->quote_tokens_.push_back(id);
-    } else if (kind == TokenKind::kControl || kind == TokenKind::kUserDefined) {
-      trie->markers_.emplace(bytes, id);
-    }
-    trie->offsets_.push_back(static_cast<uint32_t>(trie->bytes_.size()));
-  }
-  // By unsigned bytes (string_view's order), so that a token stands in front of its extensions.
-  std::sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
-    const int order = trie->token_bytes(a).compare(trie->token_bytes(b));
-    return order != 0 ? order < 0 : a < b;
-  });
-  trie->build(ids);
+  for (const std::string& token : tokens) trie->add_text(token);
+  trie->build();
   return trie;
 }
 
-void TokenTrie::build(const std::vector<int32_t>& sorted) {
+std::shared_ptr<const TokenTrie> TokenTrie::create(const Tokenizer& tokenizer) {
+  std::shared_ptr<TokenTrie> trie(new TokenTrie);
+  for (size_t i = 0; i < tokenizer.vocab_size(); ++i) {
+    const auto id = static_cast<int32_t>(i);
+    const std::string_view bytes = tokenizer.token_bytes(id);
+    const TokenKind kind = tokenizer.kind(id);
+    if (kind == TokenKind::kControl || kind == TokenKind::kUserDefined)
+      trie->markers_.emplace(bytes, id);
+    trie->add_text(kind == TokenKind::kNormal ? bytes : std::string_view());
+  }
+  trie->build();
+  return trie;
+}
+
+void TokenTrie::build() {
+  std::vector<int32_t> sorted;
+  for (size_t i = 0; i < vocab_size(); ++i) {
+    if (offsets_[i + 1] > offsets_[i]) sorted.push_back(static_cast<int32_t>(i));
+  }
+  // By unsigned bytes (string_view's order), so that a token stands in front of its extensions.
+  std::sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) {
+    const int order = token_bytes(a).compare(token_bytes(b));
+    return order != 0 ? order < 0 : a < b;
+  });
   std::vector<uint32_t> path;  // nodes from the root to the last token
   std::string_view previous;
   const auto close = [&](size_t depth) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "text/tokenizer.h"
@@ -31,6 +32,8 @@ class TokenTrie {
 
   /// Cost: a sort of the vocabulary; keep it.
   static std::shared_ptr<const TokenTrie> create(const Tokenizer& tokenizer);
+  /// The tokens by id, all of them text.
+  static std::shared_ptr<const TokenTrie> of_texts(std::span<const std::string> tokens);
 
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
   [[nodiscard]] size_t vocab_size() const { return offsets_.size() - 1; }
@@ -46,11 +49,12 @@ class TokenTrie {
 
  private:
   TokenTrie() = default;
-  void build(const std::vector<int32_t>& sorted);
+  void add_text(std::string_view bytes);
+  void build();
 
   std::vector<Node> nodes_;
-  std::string bytes_;              // of all tokens, by id
-  std::vector<uint32_t> offsets_;  // [V + 1]
+  std::string bytes_;                 // of all tokens, by id
+  std::vector<uint32_t> offsets_{0};  // [V + 1]
   std::vector<std::pair<int32_t, int32_t>> twins_;
   std::vector<int32_t> quote_tokens_;
   std::unordered_map<std::string, int32_t> markers_;

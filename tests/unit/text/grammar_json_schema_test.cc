@@ -271,7 +271,8 @@ TEST(JsonSchema, NamesThePathOfWhatItRefuses) {
   EXPECT_EQ(message("3"), "json schema: #: expected an object or a boolean");
   EXPECT_EQ(message("{"), "json schema: parse JSON: byte 1: got the end, expected a key");
   EXPECT_EQ(message(R"({"$ref": "#"})"), "json schema: #: no value is valid");
-  EXPECT_EQ(message(R"({"allOf": [{"$ref": "#"}]})").substr(0, 14), "json schema: #");
+  EXPECT_NE(message(R"({"allOf": [{"$ref": "#"}, {"$ref": "#"}]})").find("too many references"),
+            std::string::npos);
   EXPECT_EQ(
       message(R"({"$defs": {"a": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}},
                         "required": ["a"]}}, "$ref": "#/$defs/a"})"),
