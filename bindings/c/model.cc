@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rill_model: a loaded package and its options.
+#include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -20,6 +22,7 @@ using model::lfm2_audio::Model;
 struct ModelOptions {
   LoadOptions load;
   double max_pass_duration_s = tasks::kDefaultMaxPassDurationS;
+  std::string vad_model_path;
   size_t conversation_cache_slots = 4;
 };
 
@@ -55,6 +58,11 @@ Status set_option(std::string_view key, std::string_view value, ModelOptions& op
     options.load.repack = *repack;
     return {};
   }
+  if (key == "lfm2_audio.vad_model_path") {
+    if (value.empty()) return bad_option(key, value, "a file or a directory");
+    options.vad_model_path = std::string(value);
+    return {};
+  }
   if (key == "lfm2_audio.conversation_cache_slots") {
     const auto slots = parse_uint(value);
     if (!slots || *slots > 1000) return bad_option(key, value, "an integer, 0 to 1000");
@@ -80,6 +88,19 @@ Result<ModelOptions> read_options(const rill_model_options* options) {
   return out;
 }
 
+/// The detector that an option names, or the one that the caller has.
+Status attach_vad(const rill_model_options* options, const std::string& path, rill_model& model) {
+  constexpr size_t kCovers = offsetof(rill_model_options, vad) + sizeof options->vad;
+  if (options != nullptr && options->struct_size >= kCovers && options->vad != nullptr)
+    model.vad = &options->vad->network;
+  if (path.empty()) return {};
+  auto vad = model::silero_vad::SileroVad::open(path, *model.engine->pool);
+  if (!vad) return std::move(vad.error()).with_context("lfm2_audio.vad_model_path");
+  model.own_vad = std::make_unique<model::silero_vad::SileroVad>(std::move(vad).value());
+  model.vad = model.own_vad.get();
+  return {};
+}
+
 /// `load` is called with the options and makes the package.
 template <typename Load>
 rill_status open_model(rill_engine* engine, const rill_model_options* options, const Load& load,
@@ -91,13 +112,18 @@ rill_status open_model(rill_engine* engine, const rill_model_options* options, c
   if (!package) return fail(std::move(package).error(), error);
   auto defaults = tasks::read_task_defaults((*package)->metadata());
   if (!defaults) return fail(std::move(defaults).error(), error);
-  *model = new rill_model{engine,
-                          std::move(package).value(),
-                          parsed->max_pass_duration_s,
-                          parsed->conversation_cache_slots,
-                          {},
-                          *defaults};
-  (*model)->language = std::string(model::lfm2_audio::language_code((*model)->package->language()));
+  auto opened = std::make_unique<rill_model>(rill_model{engine,
+                                                        std::move(package).value(),
+                                                        parsed->max_pass_duration_s,
+                                                        parsed->conversation_cache_slots,
+                                                        {},
+                                                        *defaults,
+                                                        {},
+                                                        nullptr});
+  opened->language = std::string(model::lfm2_audio::language_code(opened->package->language()));
+  if (Status attached = attach_vad(options, parsed->vad_model_path, *opened); !attached)
+    return fail(std::move(attached).error(), error);
+  *model = opened.release();
   return RILL_OK;
 }
 

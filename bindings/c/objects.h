@@ -15,6 +15,7 @@
 #include "base/thread_pool.h"
 #include "kernels/kernel_table.h"
 #include "model/lfm2_audio/package.h"
+#include "model/silero_vad/silero_vad.h"
 #include "rill/rill.h"
 #include "tasks/asr.h"
 #include "tasks/asr_options.h"
@@ -44,6 +45,11 @@ struct rill_engine {
   std::mutex compute;  // computing calls take turns on the pool
 };
 
+struct rill_vad {
+  rill_engine* engine = nullptr;
+  rill::model::silero_vad::SileroVad network;
+};
+
 struct rill_model {
   rill_engine* engine = nullptr;
   std::unique_ptr<rill::model::lfm2_audio::Model> package;
@@ -51,6 +57,8 @@ struct rill_model {
   size_t conversation_cache_slots = 0;
   std::string language;
   rill::tasks::TaskDefaults defaults;
+  std::unique_ptr<rill::model::silero_vad::SileroVad> own_vad;  // that an option named
+  const rill::model::silero_vad::SileroVad* vad = nullptr;      // own_vad or the caller's
 };
 
 struct rill_request {
@@ -107,5 +115,17 @@ ops::Context compute_context(rill_session& session);
 /// Starts a TTS or S2S request on a session that is taken.
 Result<tasks::SpeechStream> start_speech(rill_session& session, const rill_request& request);
 std::unique_ptr<rill_result> make_result(tasks::SpeechResult speech, const rill_model& model);
+
+/// What an ASR request says, over the model's defaults.
+Result<tasks::AsrOptions> asr_options(const rill_session& session, const rill_request& request);
+/// What a transcription on the session is embedded in.
+tasks::AsrRun asr_run(rill_session& session);
+std::unique_ptr<rill_result> make_transcript_result(tasks::Transcript transcript);
+
+/// The arguments of a call that pushes audio. Rates and channel counts have bounds far below what
+/// wraps.
+Status check_push(const void* stream, const void* samples, size_t frames, int32_t channels);
+/// 16-bit samples as floats in [-1, 1).
+std::vector<float> scaled_samples(const int16_t* samples, size_t count);
 
 }  // namespace rill::c_api

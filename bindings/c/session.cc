@@ -19,6 +19,32 @@ ops::Context compute_context(rill_session& session) {
   return {engine.kernels, engine.pool.get(), &session.scratch};
 }
 
+Result<tasks::AsrOptions> asr_options(const rill_session& session, const rill_request& request) {
+  return tasks::apply_options(session.model->defaults.asr, request.options, tasks::set_asr_option);
+}
+
+tasks::AsrRun asr_run(rill_session& session) {
+  tasks::AsrRun run;
+  run.logger = &session.model->engine->logger;
+  run.cancel = &session.cancel;
+  run.max_pass_duration_s = session.model->max_pass_duration_s;
+  run.vad = session.model->vad;
+  return run;
+}
+
+std::unique_ptr<rill_result> make_transcript_result(tasks::Transcript transcript) {
+  auto result = std::make_unique<rill_result>();
+  result->text = transcript.text;
+  result->language = transcript.language;
+  result->stop_reason = std::string(tasks::stop_reason_name(transcript.stop_reason));
+  result->usage.audio_s = transcript.audio_s;
+  result->usage.wall_s = transcript.wall_s;
+  result->usage.prompt_steps = transcript.prompt_steps;
+  result->usage.generated_tokens = transcript.generated_tokens;
+  result->transcript = std::move(transcript);
+  return result;
+}
+
 }  // namespace rill::c_api
 
 namespace {
@@ -39,29 +65,11 @@ class RunGuard {
   bool owns_;
 };
 
-std::unique_ptr<rill_result> make_transcript_result(tasks::Transcript transcript) {
-  auto result = std::make_unique<rill_result>();
-  result->text = transcript.text;
-  result->language = transcript.language;
-  result->stop_reason = std::string(tasks::stop_reason_name(transcript.stop_reason));
-  result->usage.audio_s = transcript.audio_s;
-  result->usage.wall_s = transcript.wall_s;
-  result->usage.prompt_steps = transcript.prompt_steps;
-  result->usage.generated_tokens = transcript.generated_tokens;
-  result->transcript = std::move(transcript);
-  return result;
-}
-
 Result<std::unique_ptr<rill_result>> run_asr(rill_session& session, const rill_request& request) {
-  tasks::AsrRun run;
-  run.logger = &session.model->engine->logger;
-  run.cancel = &session.cancel;
+  tasks::AsrRun run = asr_run(session);
   run.progress = request.progress;
   run.progress_user = request.progress_user;
-  run.max_pass_duration_s = session.model->max_pass_duration_s;
-  RILL_ASSIGN_OR_RETURN(
-      const tasks::AsrOptions options,
-      tasks::apply_options(session.model->defaults.asr, request.options, tasks::set_asr_option));
+  RILL_ASSIGN_OR_RETURN(const tasks::AsrOptions options, asr_options(session, request));
   ops::Context context = compute_context(session);
   const std::lock_guard<std::mutex> turn(session.model->engine->compute);
   RILL_ASSIGN_OR_RETURN(auto transcript, tasks::transcribe(*session.model->package, context,

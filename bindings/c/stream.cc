@@ -48,6 +48,23 @@ std::unique_ptr<rill_result> make_result(tasks::SpeechResult speech, const rill_
   return result;
 }
 
+Status check_push(const void* stream, const void* samples, size_t frames, int32_t channels) {
+  if (stream == nullptr || (samples == nullptr && frames > 0)) {
+    return Error{ErrorCode::kInvalidArgument, "push audio: stream or samples is NULL"};
+  }
+  if (channels < 1 || channels > 64 || frames > static_cast<size_t>(1) << 40) {
+    return Error{ErrorCode::kInvalidArgument,
+                 cat("push audio: channels: got ", channels, ", expected 1 to 64")};
+  }
+  return {};
+}
+
+std::vector<float> scaled_samples(const int16_t* samples, size_t count) {
+  std::vector<float> scaled(count);
+  for (size_t i = 0; i < count; ++i) scaled[i] = static_cast<float>(samples[i]) / 32768.0f;
+  return scaled;
+}
+
 }  // namespace rill::c_api
 
 namespace {
@@ -58,18 +75,6 @@ rill_status push(rill_stream* stream, std::span<const float> interleaved, int32_
                                             static_cast<uint32_t>(sample_rate_hz));
   if (!pushed) return fail(std::move(pushed).error(), error);
   return RILL_OK;
-}
-
-/// The arguments of a push. Rates and channel counts have bounds far below what wraps.
-Status check_push(const rill_stream* stream, const void* samples, size_t frames, int32_t channels) {
-  if (stream == nullptr || (samples == nullptr && frames > 0)) {
-    return Error{ErrorCode::kInvalidArgument, "push audio: stream or samples is NULL"};
-  }
-  if (channels < 1 || channels > 64 || frames > static_cast<size_t>(1) << 40) {
-    return Error{ErrorCode::kInvalidArgument,
-                 cat("push audio: channels: got ", channels, ", expected 1 to 64")};
-  }
-  return {};
 }
 
 }  // namespace
@@ -83,7 +88,10 @@ rill_status rill_stream_start(rill_session* session, const rill_request* request
                 error);
   }
   if (request->task == RILL_TASK_ASR) {
-    return fail(ErrorCode::kUnsupported, "LFM2-Audio ASR runs offline only", error);
+    return fail(
+        ErrorCode::kUnsupported,
+        "LFM2-Audio ASR gives no speech; rill_transcript_stream_start transcribes live audio",
+        error);
   }
   if (!take_session(*session))
     return fail(ErrorCode::kBusy, "start stream: the session is busy", error);
@@ -134,9 +142,8 @@ rill_status rill_stream_push_audio_s16(rill_stream* stream, const int16_t* sampl
                                        rill_error** error) {
   Status valid = check_push(stream, samples, frames, channels);
   if (!valid) return fail(std::move(valid).error(), error);
-  std::vector<float> scaled(frames * static_cast<size_t>(channels));
-  for (size_t i = 0; i < scaled.size(); ++i) scaled[i] = static_cast<float>(samples[i]) / 32768.0f;
-  return push(stream, scaled, channels, sample_rate_hz, error);
+  return push(stream, scaled_samples(samples, frames * static_cast<size_t>(channels)), channels,
+              sample_rate_hz, error);
 }
 
 rill_status rill_stream_next_event(rill_stream* stream, rill_event* event, rill_error** error) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inspecting files and running conformance sets.
+#include <cstddef>
 #include <string_view>
 
 #include "base/str_cat.h"
@@ -92,6 +93,10 @@ rill_status rill_verify(rill_engine* engine, const rill_verify_options* options,
   run.set = options->set;
   if (options->only != nullptr) run.only = split_names(options->only);
   if (options->model != nullptr) run.model = options->model;
+  if (options->struct_size >= offsetof(rill_verify_options, vad) + sizeof options->vad &&
+      options->vad != nullptr) {
+    run.vad = &options->vad->network;
+  }
   RowForwarder forwarder{row, user};
   Arena scratch;
   ops::Context context{engine->kernels, engine->pool.get(), &scratch};

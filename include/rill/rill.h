@@ -115,6 +115,41 @@ RILL_API void rill_engine_destroy(rill_engine* engine);
 RILL_API const char* rill_engine_isa(const rill_engine* engine);
 RILL_API int32_t rill_engine_threads(const rill_engine* engine);
 
+/* ---- Speech detector ---------------------------------------------------------------------------------------------- */
+
+/* Silero VAD: finds where somebody speaks. Its weights are third-party data, which tools/install_vad.sh fetches. Models
+ * use it to cut long audio at pauses. Threads: it never changes, so any number of models and streams may use it.
+ * path: the file silero_vad_16k.safetensors, or its directory. Errors: NOT_FOUND, IO, INVALID_FORMAT, UNSUPPORTED. */
+typedef struct rill_vad rill_vad;
+RILL_API rill_status rill_vad_open(rill_engine* engine, const char* path, rill_vad** vad, rill_error** error);
+/* The same from memory, which is copied. */
+RILL_API rill_status rill_vad_open_memory(rill_engine* engine, const void* data, size_t size, rill_vad** vad,
+                                          rill_error** error);
+RILL_API void rill_vad_destroy(rill_vad* vad);
+
+/* Listens to live audio, for example to tell when a question ends. Threads: one at a time; it does not use the engine's
+ * threads, so it never waits for a computation. Destroy it before its detector. */
+typedef struct rill_vad_stream rill_vad_stream;
+
+typedef struct rill_vad_state {
+  double heard_s;        /* audio so far */
+  int32_t is_speaking;   /* 1: speech (more than 0.25 s of it), and no pause of 0.1 s since */
+  size_t num_segments;   /* stretches of speech so far; 0: nobody has spoken, and the next two are 0 */
+  double speech_begin_s; /* of the latest one */
+  double speech_end_s;   /* of the latest one; how far it reaches if it has not ended */
+} rill_vad_state;
+
+RILL_API rill_status rill_vad_stream_create(const rill_vad* vad, rill_vad_stream** stream, rill_error** error);
+RILL_API void rill_vad_stream_destroy(rill_vad_stream* stream);
+/* Takes a piece of the audio, interleaved; all pieces have one format. state (may be NULL) receives where it stands.
+ * Errors: INVALID_ARGUMENT (another format), INVALID_FORMAT (a non-finite sample), OUT_OF_MEMORY. */
+RILL_API rill_status rill_vad_stream_push_f32(rill_vad_stream* stream, const float* samples, size_t frames,
+                                              int32_t channels, int32_t sample_rate_hz, rill_vad_state* state,
+                                              rill_error** error);
+RILL_API rill_status rill_vad_stream_push_s16(rill_vad_stream* stream, const int16_t* samples, size_t frames,
+                                              int32_t channels, int32_t sample_rate_hz, rill_vad_state* state,
+                                              rill_error** error);
+
 /* ---- Model -------------------------------------------------------------------------------------------------------- */
 
 typedef struct rill_option {
@@ -125,11 +160,12 @@ typedef struct rill_option {
 typedef struct rill_model_options {
   size_t struct_size;
   /* lfm2_audio.model_gguf, .mmproj_gguf, .vocoder_gguf, .detokenizer_gguf (file names inside the directory),
-   * lfm2_audio.max_pass_duration_sec (120), lfm2_audio.cpu_repack (true), lfm2_audio.conversation_cache_slots (4).
-   * Unknown keys are refused. */
+   * lfm2_audio.max_pass_duration_sec (120), lfm2_audio.cpu_repack (true), lfm2_audio.conversation_cache_slots (4),
+   * lfm2_audio.vad_model_path (the speech detector's file or its directory). Unknown keys are refused. */
   const rill_option* options;
   size_t num_options;
   int32_t for_speech; /* 1: also load what speaks (TTS, S2S); 0: transcription needs only backbone and mmproj */
+  const rill_vad* vad; /* cuts long audio at pauses; must outlive the model; NULL: the one of an option, or none */
 } rill_model_options;
 
 /* A file in memory; name decides its role, as a file name does in a package directory. */
@@ -237,10 +273,7 @@ RILL_API rill_status rill_stream_next_event(rill_stream* stream, rill_event* eve
 /* What the events so far add up to; a stream that is not over gives a result with stop reason "cancelled". */
 RILL_API rill_status rill_stream_finish(rill_stream* stream, rill_result** result, rill_error** error);
 
-/* The 16-bit form of samples: clamped to [-1, 1], times 32767, rounded. out has room for `count`. */
-RILL_API void rill_samples_to_s16(const float* samples, size_t count, int16_t* out);
-
-/* ---- Result ------------------------------------------------------------------------------------------------------- */
+/* ---- Live transcription ------------------------------------------------------------------------------------------- */
 
 /* A piece of a transcript; times in seconds of the input. */
 typedef struct rill_segment {
@@ -252,6 +285,53 @@ typedef struct rill_segment {
   size_t num_tokens;
   int32_t truncated; /* 1: max_tokens ended it */
 } rill_segment;
+
+typedef enum rill_transcript_event_kind {
+  RILL_TRANSCRIPT_NEEDS_AUDIO = 0, /* nothing until more audio is pushed, or its end */
+  RILL_TRANSCRIPT_PARTIAL = 1,     /* the text so far of what is being spoken; it may still change */
+  RILL_TRANSCRIPT_FINAL = 2,       /* the next segment */
+  RILL_TRANSCRIPT_END = 3          /* the stream is over */
+} rill_transcript_event_kind;
+
+typedef struct rill_transcript_event {
+  rill_transcript_event_kind kind;
+  rill_segment segment; /* of PARTIAL and FINAL; its pointers live until the next call on the stream */
+  double backlog_s;     /* audio that was pushed and not looked at yet: grows where the machine is too slow */
+} rill_transcript_event;
+
+/* Speech to text while the audio comes in. Segments end at pauses of about a second, or after audio_chunk_duration_sec;
+ * they are those that rill_session_run gives for the same audio with audio_chunk_mode=vad. The session is busy until the
+ * stream is destroyed. Threads: one at a time; rill_session_cancel ends it from any thread.
+ * partial_interval_s: a partial result at most every so many seconds of audio, 0: none.
+ * Errors: INVALID_ARGUMENT (not ASR; audio_chunk_mode=none), NOT_FOUND (no speech detector), BUSY, CONTEXT_FULL. */
+typedef struct rill_transcript_stream rill_transcript_stream;
+RILL_API rill_status rill_transcript_stream_start(rill_session* session, const rill_request* request,
+                                                  double partial_interval_s, rill_transcript_stream** stream,
+                                                  rill_error** error);
+RILL_API void rill_transcript_stream_destroy(rill_transcript_stream* stream);
+/* Takes a piece of the audio; all pieces have one format. Cheap: the work is done in next. */
+RILL_API rill_status rill_transcript_stream_push_f32(rill_transcript_stream* stream, const float* samples, size_t frames,
+                                                     int32_t channels, int32_t sample_rate_hz, rill_error** error);
+RILL_API rill_status rill_transcript_stream_push_s16(rill_transcript_stream* stream, const int16_t* samples, size_t frames,
+                                                     int32_t channels, int32_t sample_rate_hz, rill_error** error);
+/* No more audio is pushed. */
+RILL_API void rill_transcript_stream_end_audio(rill_transcript_stream* stream);
+/* Gives bytes, at least one; 0: the end. */
+typedef size_t (*rill_read_fn)(void* user, void* data, size_t size);
+/* Instead of pushing: next reads an audio file, whose bytes come from `read` as they are needed. */
+RILL_API rill_status rill_transcript_stream_read_file(rill_transcript_stream* stream, rill_read_fn read, void* user,
+                                                      rill_error** error);
+/* Computes the next event. */
+RILL_API rill_status rill_transcript_stream_next(rill_transcript_stream* stream, rill_transcript_event* event,
+                                                 rill_error** error);
+/* The transcript of the final segments so far; a stream that is not over gives stop reason "cancelled". */
+RILL_API rill_status rill_transcript_stream_finish(rill_transcript_stream* stream, rill_result** result,
+                                                   rill_error** error);
+
+/* The 16-bit form of samples: clamped to [-1, 1], times 32767, rounded. out has room for `count`. */
+RILL_API void rill_samples_to_s16(const float* samples, size_t count, int16_t* out);
+
+/* ---- Result ------------------------------------------------------------------------------------------------------- */
 
 typedef struct rill_usage {
   size_t struct_size;
@@ -322,6 +402,7 @@ typedef struct rill_verify_options {
   const char* set;   /* directory of the conformance set */
   const char* only;  /* comma-separated subjects, or NULL for all */
   const char* model; /* package or model to run instead of the set's own, or NULL */
+  const rill_vad* vad; /* the speech detector to check, or NULL */
 } rill_verify_options;
 
 /* Runs a conformance set (docs/conformance.md) and reports each stage. *misses receives the number of misses, which are

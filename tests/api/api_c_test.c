@@ -60,6 +60,9 @@ static void test_null_destroy(void) {
   rill_request_destroy(NULL);
   rill_session_destroy(NULL);
   rill_result_destroy(NULL);
+  rill_vad_destroy(NULL);
+  rill_vad_stream_destroy(NULL);
+  rill_transcript_stream_destroy(NULL);
   EXPECT(strcmp(rill_error_message(NULL), "") == 0);
 }
 
@@ -74,6 +77,10 @@ static void test_null_arguments(void) {
   EXPECT(rill_session_create(NULL, NULL, NULL) == RILL_ERROR_INVALID_ARGUMENT);
   EXPECT(rill_session_run(NULL, NULL, NULL, NULL) == RILL_ERROR_INVALID_ARGUMENT);
   EXPECT(rill_result_format(NULL, NULL, NULL, NULL) == RILL_ERROR_INVALID_ARGUMENT);
+  EXPECT(rill_vad_open(NULL, NULL, NULL, NULL) == RILL_ERROR_INVALID_ARGUMENT);
+  EXPECT(rill_vad_stream_create(NULL, NULL, NULL) == RILL_ERROR_INVALID_ARGUMENT);
+  EXPECT(rill_transcript_stream_start(NULL, NULL, 0, NULL, NULL) == RILL_ERROR_INVALID_ARGUMENT);
+  EXPECT(rill_transcript_stream_next(NULL, NULL, NULL) == RILL_ERROR_INVALID_ARGUMENT);
 }
 
 static void test_version(void) {
@@ -165,6 +172,39 @@ static void expect_transcript(rill_session* session, rill_request* request, cons
   rill_error_destroy(error);
 }
 
+/* The bytes of a file, a few at a time. */
+static size_t read_little(void* user, void* data, size_t size) {
+  return fread(data, 1, size < 1000 ? size : 1000, (FILE*)user);
+}
+
+/* Fixed chunks need no speech detector. */
+static void test_transcript_stream(rill_session* session, const char* wav, const char* expected) {
+  rill_request* request = NULL;
+  rill_transcript_stream* stream = NULL;
+  rill_transcript_event event;
+  rill_result* result = NULL;
+  FILE* file = fopen(wav, "rb");
+  EXPECT(file != NULL);
+  if (file == NULL) return;
+  EXPECT(rill_request_create(RILL_TASK_ASR, &request, NULL) == RILL_OK);
+  EXPECT(rill_request_set_option(request, "audio_chunk_mode", "fixed", NULL) == RILL_OK);
+  EXPECT(rill_transcript_stream_start(session, request, 0, &stream, NULL) == RILL_OK);
+  EXPECT(rill_session_run(session, request, &result, NULL) == RILL_ERROR_BUSY);
+  EXPECT(rill_transcript_stream_read_file(stream, read_little, file, NULL) == RILL_OK);
+  EXPECT(rill_transcript_stream_next(stream, &event, NULL) == RILL_OK);
+  EXPECT(event.kind == RILL_TRANSCRIPT_FINAL);
+  EXPECT(event.segment.text != NULL && strcmp(event.segment.text, expected) == 0);
+  EXPECT(rill_transcript_stream_next(stream, &event, NULL) == RILL_OK);
+  EXPECT(event.kind == RILL_TRANSCRIPT_END);
+  EXPECT(rill_transcript_stream_finish(stream, &result, NULL) == RILL_OK);
+  EXPECT(strcmp(rill_result_text(result, NULL), expected) == 0);
+  EXPECT(strcmp(rill_result_stop_reason(result), "eos") == 0);
+  rill_result_destroy(result);
+  rill_transcript_stream_destroy(stream);
+  rill_request_destroy(request);
+  fclose(file);
+}
+
 static void test_run(const char* assets) {
   char clip[1024];
   snprintf(clip, sizeof(clip), "%s/wav/asr_10.wav", assets);
@@ -195,6 +235,7 @@ static void test_run(const char* assets) {
   rill_request_set_progress(request, remember_progress, &done);
   expect_transcript(session, request, "It is five thirty.");
   EXPECT(done == 1.0);
+  test_transcript_stream(session, clip, "It is five thirty.");
   rill_request_destroy(request);
   rill_session_destroy(session);
   rill_model_destroy(model);
