@@ -24,6 +24,7 @@ struct ModelOptions {
   double max_pass_duration_s = tasks::kDefaultMaxPassDurationS;
   std::string vad_model_path;
   size_t conversation_cache_slots = 4;
+  TextSettings text;
 };
 
 Error bad_option(std::string_view key, std::string_view value, std::string_view expected) {
@@ -32,6 +33,7 @@ Error bad_option(std::string_view key, std::string_view value, std::string_view 
 }
 
 Status set_option(std::string_view key, std::string_view value, ModelOptions& options) {
+  if (key.starts_with("text.")) return set_text_model_option(key, value, options.text);
   const std::pair<std::string_view, std::optional<std::string>*> files[] = {
       {"lfm2_audio.model_gguf", &options.load.files.model_gguf},
       {"lfm2_audio.mmproj_gguf", &options.load.files.mmproj_gguf},
@@ -120,6 +122,7 @@ rill_status open_model(rill_engine* engine, const rill_model_options* options, c
                                                         *defaults,
                                                         {},
                                                         nullptr});
+  opened->text_settings = parsed->text;
   opened->language = std::string(model::lfm2_audio::language_code(opened->package->language()));
   if (Status attached = attach_vad(options, parsed->vad_model_path, *opened); !attached)
     return fail(std::move(attached).error(), error);
@@ -137,6 +140,7 @@ rill_status rill_model_open(rill_engine* engine, const char* path,
   if (engine == nullptr || path == nullptr || model == nullptr) {
     return fail(ErrorCode::kInvalidArgument, "open model: engine, path or model is NULL", error);
   }
+  if (opens_as_text(path, options)) return open_text_model(engine, path, options, model, error);
   return open_model(
       engine, options,
       [&](const LoadOptions& load) { return Model::load(std::string(path), load, *engine->pool); },
@@ -168,6 +172,8 @@ void rill_model_destroy(rill_model* model) { delete model; }
 
 const char* rill_model_language(const rill_model* model) { return model->language.c_str(); }
 
-const char* rill_model_name(const rill_model* model) { return model->package->name().c_str(); }
+const char* rill_model_name(const rill_model* model) {
+  return (model->package != nullptr ? model->package->name() : model->text->name()).c_str();
+}
 
 }  // extern "C"

@@ -17,12 +17,17 @@
 #include "model/lfm2_audio/package.h"
 #include "model/silero_vad/silero_vad.h"
 #include "rill/rill.h"
+#include "session/prefix_cache.h"
 #include "tasks/asr.h"
 #include "tasks/asr_options.h"
 #include "tasks/audio_input.h"
+#include "tasks/chat.h"
+#include "tasks/complete.h"
+#include "tasks/reply_stream.h"
 #include "tasks/s2s.h"
 #include "tasks/speech_stream.h"
 #include "tasks/task_defaults.h"
+#include "tasks/text_model.h"
 #include "tasks/transcript.h"
 #include "tasks/tts.h"
 
@@ -50,6 +55,17 @@ struct rill_vad {
   rill::model::silero_vad::SileroVad network;
 };
 
+struct rill_tokenizer {
+  std::unique_ptr<rill::text::Tokenizer> owned;
+  const rill::text::Tokenizer* tokenizer = nullptr;
+};
+
+/// What the text.* options of a model say.
+struct TextSettings {
+  rill::tasks::TextModelOptions model;
+  rill::session::PrefixCacheOptions cache;
+};
+
 struct rill_model {
   rill_engine* engine = nullptr;
   std::unique_ptr<rill::model::lfm2_audio::Model> package;
@@ -59,6 +75,13 @@ struct rill_model {
   rill::tasks::TaskDefaults defaults;
   std::unique_ptr<rill::model::silero_vad::SileroVad> own_vad;  // that an option named
   const rill::model::silero_vad::SileroVad* vad = nullptr;      // own_vad or the caller's
+
+  // Text: the model itself, or a view of the package that is made when it is first asked for. With
+  // the cache they change under the engine's turn.
+  TextSettings text_settings = {};
+  std::unique_ptr<rill::tasks::TextModel> text = nullptr;
+  std::unique_ptr<rill_tokenizer> tokenizer = nullptr;
+  std::unique_ptr<rill::session::PrefixCache> text_cache = nullptr;
 };
 
 struct rill_request {
@@ -67,6 +90,9 @@ struct rill_request {
   rill::tasks::AsrOptions asr;
   rill::tasks::TtsRequest tts;
   rill::tasks::S2sRequest s2s;
+  rill::tasks::ChatRequest chat;
+  rill::tasks::CompleteRequest complete;
+  std::string ignored;                            // fields of a body, with commas between
   std::vector<rill::tasks::OptionValue> options;  // as given; they win over a model's defaults
   rill_progress_fn progress = nullptr;
   void* progress_user = nullptr;
@@ -78,6 +104,7 @@ struct rill_session {
   rill_model* model;
   rill::Arena scratch;
   rill::tasks::ConversationCache conversations;
+  std::optional<rill::session::Sequence> last_text;  // after the last text request
   std::atomic<bool> busy{false};
   std::atomic<bool> cancel{false};
 };
@@ -97,6 +124,9 @@ struct rill_result {
   std::optional<rill::tasks::Transcript> transcript;
   std::vector<float> pcm;
   std::vector<rill::tasks::Artifact> artifacts;
+  std::optional<rill::tasks::ReplyResult> reply;
+  std::vector<std::vector<std::string>> call_ids;  // [choice][call]
+  std::string json;                                // of the reply
 };
 
 namespace rill::c_api {
@@ -121,6 +151,26 @@ Result<tasks::AsrOptions> asr_options(const rill_session& session, const rill_re
 /// What a transcription on the session is embedded in.
 tasks::AsrRun asr_run(rill_session& session);
 std::unique_ptr<rill_result> make_transcript_result(tasks::Transcript transcript);
+
+// ---- Text.
+
+/// Whether a path is a text model's, or of a package only the text is wanted.
+bool opens_as_text(const char* path, const rill_model_options* options);
+rill_status open_text_model(rill_engine* engine, const char* path,
+                            const rill_model_options* options, rill_model** model,
+                            rill_error** error);
+/// Takes an option of text, whose key begins with "text.".
+Status set_text_model_option(std::string_view key, std::string_view value, TextSettings& settings);
+/// The text model, made from the package if need be; the engine's turn must be held.
+Result<tasks::TextModel*> text_model(rill_model& model);
+/// Refuses a model that is no speech package.
+Status need_package(const rill_session& session);
+[[nodiscard]] inline bool is_text_task(rill_task task) {
+  return task == RILL_TASK_CHAT || task == RILL_TASK_COMPLETE;
+}
+Status set_text_option(rill_request& request, std::string_view key, std::string_view value);
+/// Runs a text request on a session that is taken.
+Result<std::unique_ptr<rill_result>> run_text(rill_session& session, const rill_request& request);
 
 /// The arguments of a call that pushes audio. Rates and channel counts have bounds far below what
 /// wraps.

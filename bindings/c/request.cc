@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "objects.h"
 
 using namespace rill;
@@ -30,7 +31,8 @@ extern "C" {
 rill_status rill_request_create(rill_task task, rill_request** request, rill_error** error) {
   if (request == nullptr)
     return fail(ErrorCode::kInvalidArgument, "create request: request is NULL", error);
-  if (task != RILL_TASK_ASR && task != RILL_TASK_TTS && task != RILL_TASK_S2S) {
+  if (task != RILL_TASK_ASR && task != RILL_TASK_TTS && task != RILL_TASK_S2S &&
+      !is_text_task(task)) {
     return fail(ErrorCode::kUnsupported, "create request: unknown task", error);
   }
   *request = new rill_request{};
@@ -82,6 +84,19 @@ rill_status rill_request_set_text(rill_request* request, const char* text, size_
   if (request->task == RILL_TASK_ASR)
     return fail(ErrorCode::kInvalidArgument, "LFM2-Audio ASR takes no text", error);
   const std::string_view copied(text, size);
+  if (request->task == RILL_TASK_COMPLETE) {
+    request->complete.prompt = std::string(copied);
+    request->complete.tokens.reset();
+    return RILL_OK;
+  }
+  if (request->task == RILL_TASK_CHAT) {
+    Json message = Json::object();
+    message.set("role", Json::string("user"));
+    message.set("content", Json::string(to_valid_utf8(copied)));
+    if (!request->chat.messages.is_array()) request->chat.messages = Json::array();
+    request->chat.messages.items().push_back(std::move(message));
+    return RILL_OK;
+  }
   (request->task == RILL_TASK_TTS ? request->tts.text : request->s2s.system) = std::string(copied);
   return RILL_OK;
 }
@@ -128,6 +143,11 @@ rill_status rill_request_set_option(rill_request* request, const char* key, cons
                                     rill_error** error) {
   if (request == nullptr || key == nullptr || value == nullptr) {
     return fail(ErrorCode::kInvalidArgument, "set option: request, key or value is NULL", error);
+  }
+  if (is_text_task(request->task)) {
+    if (Status text = set_text_option(*request, key, value); !text)
+      return fail(std::move(text).error(), error);
+    return RILL_OK;
   }
   Status set = request->task == RILL_TASK_ASR ? tasks::set_asr_option(key, value, request->asr)
                : request->task == RILL_TASK_TTS

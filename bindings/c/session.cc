@@ -116,8 +116,13 @@ rill_status rill_session_run(rill_session* session, const rill_request* request,
   const RunGuard guard(*session);
   if (!guard.owns())
     return fail(ErrorCode::kBusy, "run: the session is running another request", error);
-  auto made =
-      request->task == RILL_TASK_ASR ? run_asr(*session, *request) : run_speech(*session, *request);
+  if (!is_text_task(request->task)) {
+    if (Status speaks = need_package(*session); !speaks)
+      return fail(std::move(speaks).error(), error);
+  }
+  auto made = is_text_task(request->task)      ? run_text(*session, *request)
+              : request->task == RILL_TASK_ASR ? run_asr(*session, *request)
+                                               : run_speech(*session, *request);
   if (!made) return fail(std::move(made).error(), error);
   *result = std::move(made).value().release();
   return RILL_OK;

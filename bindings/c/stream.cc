@@ -87,6 +87,12 @@ rill_status rill_stream_start(rill_session* session, const rill_request* request
     return fail(ErrorCode::kInvalidArgument, "start stream: session, request or stream is NULL",
                 error);
   }
+  if (is_text_task(request->task)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "start stream: the task is text: rill_reply_stream_start streams it", error);
+  }
+  if (Status speaks = need_package(*session); !speaks)
+    return fail(std::move(speaks).error(), error);
   if (request->task == RILL_TASK_ASR) {
     return fail(
         ErrorCode::kUnsupported,

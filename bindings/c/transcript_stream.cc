@@ -110,6 +110,8 @@ rill_status rill_transcript_stream_start(rill_session* session, const rill_reque
   if (request->task != RILL_TASK_ASR) {
     return fail(ErrorCode::kInvalidArgument, "start transcript stream: the task is not ASR", error);
   }
+  if (Status speaks = need_package(*session); !speaks)
+    return fail(std::move(speaks).error(), error);
   auto options = asr_options(*session, *request);
   if (!options) return fail(std::move(options).error(), error);
   if (!take_session(*session))

@@ -166,6 +166,7 @@ typedef struct rill_model_options {
   size_t num_options;
   int32_t for_speech; /* 1: also load what speaks (TTS, S2S); 0: transcription needs only backbone and mmproj */
   const rill_vad* vad; /* cuts long audio at pauses; must outlive the model; NULL: the one of an option, or none */
+  int32_t for_text;    /* 1: of a package's directory only the language model, for the text tasks */
 } rill_model_options;
 
 /* A file in memory; name decides its role, as a file name does in a package directory. */
@@ -175,8 +176,11 @@ typedef struct rill_memory_file {
   size_t size;
 } rill_memory_file;
 
-/* A loaded package. Threads: any number of sessions may use it.
- * path: the directory with the package's GGUF files.
+/* A loaded package, or a text model. Threads: any number of sessions may use it.
+ * path: the directory with the package's GGUF files; a text model's GGUF file, or its Transformers directory (config.json,
+ * safetensors, tokenizer.json). What it is is decided by its content; a package does the text tasks too.
+ * Options of text: text.chat_template (a built-in one or a file), text.context_length, text.kv_type (f16, f32),
+ * text.cache_prompts (4), text.cache_dir (where prompts' states stay between runs).
  * Errors: NOT_FOUND, IO, INVALID_FORMAT, UNSUPPORTED, INVALID_ARGUMENT (options), OUT_OF_MEMORY. options may be NULL. */
 typedef struct rill_model rill_model;
 RILL_API rill_status rill_model_open(rill_engine* engine, const char* path, const rill_model_options* options,
@@ -195,7 +199,9 @@ RILL_API const char* rill_model_name(const rill_model* model);
 typedef enum rill_task {
   RILL_TASK_ASR = 1, /* audio in, text out */
   RILL_TASK_TTS = 2, /* text in, speech out */
-  RILL_TASK_S2S = 3  /* a spoken question in, a reply of text and speech out; the text, if set, is the system prompt */
+  RILL_TASK_S2S = 3, /* a spoken question in, a reply of text and speech out; the text, if set, is the system prompt */
+  RILL_TASK_CHAT = 4,    /* messages in, a reply out */
+  RILL_TASK_COMPLETE = 5 /* text or token ids in, what the model goes on with out */
 } rill_task;
 
 /* What is asked. Threads: one at a time; may be run many times. */
@@ -212,7 +218,8 @@ RILL_API rill_status rill_request_set_audio_f32(rill_request* request, const flo
                                                 int32_t sample_rate_hz, rill_error** error);
 RILL_API rill_status rill_request_set_audio_s16(rill_request* request, const int16_t* samples, size_t frames, int32_t channels,
                                                 int32_t sample_rate_hz, rill_error** error);
-/* The text to speak (TTS), or the system prompt of a spoken conversation (S2S); copied. */
+/* The text to speak (TTS), the system prompt of a spoken conversation (S2S), the prompt (COMPLETE); copied. For CHAT it is
+ * one more message of the user. */
 RILL_API rill_status rill_request_set_text(rill_request* request, const char* text, size_t size, rill_error** error);
 /* The voice of TTS: us_male (default), us_female, uk_male, uk_female. */
 RILL_API rill_status rill_request_set_voice(rill_request* request, const char* voice, rill_error** error);
@@ -341,7 +348,10 @@ typedef struct rill_usage {
   size_t generated_tokens; /* frames of speech count as one each */
   size_t cached_steps;     /* prompt steps that the session's cache saved */
   double output_audio_s;   /* length of the speech */
-  uint64_t seed;           /* that was used; repeats the speech */
+  uint64_t seed;           /* that was used; repeats the speech or the reply */
+  size_t reasoning_tokens; /* text: of the generated tokens */
+  double prefill_s;        /* text: time for the prompt */
+  double decode_s;         /* text: time for the replies */
 } rill_usage;
 
 /* Data that goes with a result: for S2S with return_codes=true artifact 0 is the reply. */
@@ -357,7 +367,8 @@ RILL_API void rill_result_destroy(rill_result* result);
 /* The whole text; size (may be NULL) receives its bytes without the final zero. */
 RILL_API const char* rill_result_text(const rill_result* result, size_t* size);
 RILL_API const char* rill_result_language(const rill_result* result);
-/* "eos", "max_tokens", "cancelled", "no_speech" (nothing to transcribe). */
+/* "eos", "max_tokens", "cancelled", "no_speech" (nothing to transcribe); of text "stop", "length", "tool_calls",
+ * "cancelled". */
 RILL_API const char* rill_result_stop_reason(const rill_result* result);
 RILL_API size_t rill_result_num_segments(const rill_result* result);
 RILL_API rill_status rill_result_segment(const rill_result* result, size_t index, rill_segment* segment, rill_error** error);
@@ -378,6 +389,113 @@ RILL_API rill_status rill_result_artifact_meta(const rill_result* result, size_t
                                                const char** key, const char** value, rill_error** error);
 /* A transcript as text, json, verbose_json (OpenAI's fields), srt or vtt. */
 RILL_API rill_status rill_result_format(const rill_result* result, const char* format, rill_string** text, rill_error** error);
+
+/* ---- Text --------------------------------------------------------------------------------------------------------- */
+
+/* The messages of a CHAT request: a JSON array in OpenAI's form, replacing any earlier ones; and its tools. Copied.
+ * Errors: INVALID_FORMAT (no JSON). Faults inside are found, with their path, when the request runs. */
+RILL_API rill_status rill_request_set_messages(rill_request* request, const char* json, size_t size, rill_error** error);
+RILL_API rill_status rill_request_set_tools(rill_request* request, const char* json, size_t size, rill_error** error);
+/* The prompt of a COMPLETE request as token ids, which are taken as they are; copied. */
+RILL_API rill_status rill_request_set_tokens(rill_request* request, const int32_t* tokens, size_t count,
+                                             rill_error** error);
+/* The body of OpenAI's /v1/chat/completions (CHAT) or /v1/completions (COMPLETE): messages or prompt, tools, options.
+ * Errors: INVALID_FORMAT, INVALID_ARGUMENT (an unknown field, a bad value), UNSUPPORTED; the field is named. */
+RILL_API rill_status rill_request_set_json(rill_request* request, const char* json, size_t size, rill_error** error);
+/* Fields of that body that have no effect, with commas between; "" if there are none. */
+RILL_API const char* rill_request_ignored(const rill_request* request);
+
+typedef struct rill_tool_call {
+  size_t index;          /* number of the call in its reply */
+  const char* id;        /* "call_..."; "" in the later pieces of a call */
+  const char* name;      /* likewise */
+  const char* arguments; /* JSON text, or in an event its next piece */
+  size_t arguments_size;
+  int32_t is_complete; /* 1: the arguments are whole */
+} rill_tool_call;
+
+/* What one step adds to a reply. */
+typedef struct rill_reply_event {
+  size_t choice; /* number of the reply, for requests with n above 1 */
+  const char* content; /* in whole characters */
+  size_t content_size;
+  const char* reasoning; /* likewise */
+  size_t reasoning_size;
+  const rill_tool_call* tool_calls;
+  size_t num_tool_calls;
+  const char* finish_reason; /* with a reply's last event: "stop", "length", "tool_calls", "cancelled"; else "" */
+  const char* json; /* the same as an element of "choices" of an OpenAI chunk, logprobs included */
+  size_t json_size;
+  int32_t is_last; /* 1: the stream is over, the event is empty */
+} rill_reply_event;
+
+/* Replies while they are made (CHAT, COMPLETE). All events together are the result of rill_session_run with the same
+ * seed. The session is busy until the stream is destroyed. Threads: one at a time; rill_session_cancel ends it from any
+ * thread, and what was written so far stays.
+ * Errors: INVALID_ARGUMENT and UNSUPPORTED (the request), CONTEXT_FULL (the prompt; with the numbers), BUSY. */
+typedef struct rill_reply_stream rill_reply_stream;
+RILL_API rill_status rill_reply_stream_start(rill_session* session, const rill_request* request,
+                                             rill_reply_stream** stream, rill_error** error);
+RILL_API void rill_reply_stream_destroy(rill_reply_stream* stream);
+/* Computes the next event, which is valid until the next call. */
+RILL_API rill_status rill_reply_stream_next(rill_reply_stream* stream, rill_reply_event* event, rill_error** error);
+/* What the events so far add up to. */
+RILL_API rill_status rill_reply_stream_finish(rill_reply_stream* stream, rill_result** result, rill_error** error);
+/* Switches of the request that the model's chat template does not know, with commas between. */
+RILL_API const char* rill_reply_stream_ignored(const rill_reply_stream* stream);
+
+/* One of the replies of a result; rill_result_text is the content of the first. */
+typedef struct rill_choice {
+  const char* content;
+  size_t content_size;
+  const char* reasoning;
+  size_t reasoning_size;
+  const char* finish_reason;
+  size_t num_tool_calls;
+  const int32_t* tokens; /* as generated */
+  size_t num_tokens;
+} rill_choice;
+
+RILL_API size_t rill_result_num_choices(const rill_result* result);
+RILL_API rill_status rill_result_choice(const rill_result* result, size_t index, rill_choice* choice, rill_error** error);
+RILL_API rill_status rill_result_tool_call(const rill_result* result, size_t choice, size_t index, rill_tool_call* call,
+                                           rill_error** error);
+/* {"choices": [...], "usage": {...}} in OpenAI's form, logprobs included. */
+RILL_API rill_status rill_result_json(const rill_result* result, rill_string** json, rill_error** error);
+
+/* The prompt that a CHAT request becomes. */
+RILL_API rill_status rill_model_chat_prompt(rill_model* model, const rill_request* request, rill_string** prompt,
+                                            rill_error** error);
+/* Most steps of prompt and reply; 0 for a model that is not for text. */
+RILL_API size_t rill_model_context_length(const rill_model* model);
+
+/* A tokenizer: of a GGUF file, a package, a directory with tokenizer.json, or such a file. Threads: any number. */
+typedef struct rill_tokenizer rill_tokenizer;
+RILL_API rill_status rill_tokenizer_open(const char* path, rill_tokenizer** tokenizer, rill_error** error);
+RILL_API void rill_tokenizer_destroy(rill_tokenizer* tokenizer);
+/* The tokenizer of a model, which it belongs to. */
+RILL_API const rill_tokenizer* rill_model_tokenizer(rill_model* model);
+
+typedef struct rill_tokens rill_tokens;
+RILL_API const int32_t* rill_tokens_data(const rill_tokens* tokens);
+RILL_API size_t rill_tokens_size(const rill_tokens* tokens);
+RILL_API void rill_tokens_destroy(rill_tokens* tokens);
+
+/* Ids of a text; ill-formed UTF-8 counts as U+FFFD. add_bos: 1: the beginning-of-text token in front, if the tokenizer's
+ * file asks for it. parse_special: 1: the text of special tokens stands for them. */
+RILL_API rill_status rill_tokenize(const rill_tokenizer* tokenizer, const char* text, size_t size, int32_t add_bos,
+                                   int32_t parse_special, rill_tokens** tokens, rill_error** error);
+/* Text of ids: special tokens printed, unless skip_special is 1. Errors: INVALID_ARGUMENT (an unknown id). */
+RILL_API rill_status rill_detokenize(const rill_tokenizer* tokenizer, const int32_t* tokens, size_t count,
+                                     int32_t skip_special, rill_string** text, rill_error** error);
+/* The bytes of one token, often not whole characters; NULL for an id that the vocabulary does not have. */
+RILL_API const char* rill_token_bytes(const rill_tokenizer* tokenizer, int32_t token, size_t* size);
+
+/* Saves the state after the session's last text request (prompt and reply), and takes it up again: a request whose prompt
+ * starts the same computes only the rest. The file is bound to model and tokenizer. Errors: INVALID_ARGUMENT (nothing to
+ * save; another model), INVALID_FORMAT, UNSUPPORTED, IO, NOT_FOUND, BUSY. */
+RILL_API rill_status rill_session_save_state(rill_session* session, const char* path, rill_error** error);
+RILL_API rill_status rill_session_restore_state(rill_session* session, const char* path, rill_error** error);
 
 /* ---- Tools -------------------------------------------------------------------------------------------------------- */
 
@@ -477,6 +595,35 @@ typedef struct rill_quantize_options {
  * why. Errors: those of rill_convert; INVALID_ARGUMENT names a tensor that is quantized already. */
 RILL_API rill_status rill_quantize(rill_engine* engine, const rill_quantize_options* options, rill_string** report,
                                    rill_error** error);
+
+/* ---- Perplexity --------------------------------------------------------------------------------------------------- */
+
+typedef struct rill_perplexity_options {
+  size_t struct_size;
+  const char* model;       /* a GGUF, a checkpoint directory, or a speech package's directory */
+  const char* reference;   /* another model with the same vocabulary to compare with, or NULL */
+  const char* text;        /* UTF-8, or with text_is_ids token ids apart by spaces */
+  size_t text_size;
+  int32_t text_is_ids;
+  size_t window;           /* tokens of a window; 0: 512 */
+  size_t stride;           /* between the beginnings of windows; 0: as window */
+  size_t max_windows;      /* 0: all */
+  int32_t kv_f16;          /* 1: keys and values in F16 instead of F32 */
+  const char* logits_path; /* also write the scored logits there: F32, a row per prediction; or NULL */
+  rill_convert_progress_fn progress; /* may be NULL */
+  void* progress_user;
+} rill_perplexity_options;
+
+/* How well a model predicts a text, and how far it is from a reference; a JSON object (docs/cli.md). Errors: those of
+ * opening a model; INVALID_ARGUMENT (options, a text that is too short, vocabularies that differ); IO, CANCELLED. */
+RILL_API rill_status rill_perplexity(rill_engine* engine, const rill_perplexity_options* options, rill_string** json,
+                                     rill_error** error);
+
+/* ---- Files -------------------------------------------------------------------------------------------------------- */
+
+/* The SHA-256 of a file's bytes in hex. progress may be NULL. Errors: NOT_FOUND, IO, CANCELLED. Threads: any. */
+RILL_API rill_status rill_sha256_file(const char* path, rill_convert_progress_fn progress, void* progress_user,
+                                      rill_string** hex, rill_error** error);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the examples of the documentation as C programs: extract_examples.py SOURCE_DIR OUT_DIR.
 
-header_example.c is the comment at the top of rill.h inside main(); docs_example.c the first C block of docs/c-api.md.
+header_example.c is the comment at the top of rill.h inside main(); docs_example.c the first C block of docs/c-api.md,
+text_example.c that of docs/c-api-text.md.
 """
 
 import re
@@ -28,6 +29,8 @@ def main():
     docs = (source / "docs/c-api.md").read_text(encoding="utf-8")
     (out / "header_example.c").write_text(header_example(header), encoding="utf-8")
     (out / "docs_example.c").write_text(docs_example(docs), encoding="utf-8")
+    text = (source / "docs/c-api-text.md").read_text(encoding="utf-8")
+    (out / "text_example.c").write_text(docs_example(text), encoding="utf-8")
 
 
 if __name__ == "__main__":
