@@ -25,6 +25,8 @@ using SessionHandle = Handle<rill_session, rill_session_destroy>;
 using RequestHandle = Handle<rill_request, rill_request_destroy>;
 using ResultHandle = Handle<rill_result, rill_result_destroy>;
 using StreamHandle = Handle<rill_stream, rill_stream_destroy>;
+using TranscriptStreamHandle = Handle<rill_transcript_stream, rill_transcript_stream_destroy>;
+using VadHandle = Handle<rill_vad, rill_vad_destroy>;
 using StringHandle = Handle<rill_string, rill_string_destroy>;
 
 /// Passes an out-parameter of the C API: fills the handle when the call has returned.

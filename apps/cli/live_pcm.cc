@@ -51,13 +51,17 @@ int push(rill_stream* stream, const PcmFormat& format, const std::string& bytes,
 
 }  // namespace
 
-bool starts_audio_file(std::string& head) {
-  read_bytes_of_input(kHeadBytes, head);
+bool begins_audio_file(std::string_view head) {
   if (head.substr(0, 3) == "ID3") return true;
   for (const std::string_view magic : kMagics) {
     if (head == magic) return true;
   }
   return false;
+}
+
+bool starts_audio_file(std::string& head) {
+  read_bytes_of_input(kHeadBytes, head);
+  return begins_audio_file(head);
 }
 
 int read_rest(std::string& head) {

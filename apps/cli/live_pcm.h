@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "rill/rill.h"
 
@@ -15,6 +16,9 @@ struct PcmFormat {
   int32_t channels = 1;
   std::string sample_format = "s16le";  ///< or "f32le"
 };
+
+/// Whether these bytes (4 are enough) begin an audio file with a header.
+[[nodiscard]] bool begins_audio_file(std::string_view head);
 
 /// Reads the first bytes of standard input into `head`. Returns whether they begin an audio file
 /// with a header; what does not is taken for raw samples.

@@ -28,6 +28,12 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
                             "Show information on stderr; twice: also debug messages"));
 }
 
+void add_vad_option(CLI::App& command, std::string& vad_file) {
+  with_env(command.add_option("--vad-file", vad_file,
+                              "Weights of the speech detector instead of the embedded ones: "
+                              "silero_vad_16k.safetensors, or its directory"));
+}
+
 void add_model_options(CLI::App& command, ModelOptions& options) {
   with_env(command.add_option(
       "-m,--model", options.model,
@@ -35,6 +41,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
   with_env(command.add_option(
       "--repack", options.repack,
       "Pack weights for the kernels: true (the default), or false: loads sooner, runs slower"));
+  add_vad_option(command, options.vad_file);
   with_env(command
                .add_option("--session-option", options.session_options,
                            "Option of the loaded model, as key=value; repeatable")

@@ -25,6 +25,7 @@ struct EngineOptions {
 struct ModelOptions {
   std::string model;  ///< package directory; empty: the embedded demo model
   std::string repack;
+  std::string vad_file;  ///< weights of the speech detector; empty: the embedded ones, if any
   std::vector<std::string> session_options;  ///< key=value
   bool for_speech = false;                   ///< also load what speaks; set by the command
 };
@@ -33,6 +34,8 @@ struct ModelOptions {
 CLI::Option* with_env(CLI::Option* option);
 
 void add_engine_options(CLI::App& command, EngineOptions& options);
+/// The option alone, for commands that detect speech without a model.
+void add_vad_option(CLI::App& command, std::string& vad_file);
 void add_model_options(CLI::App& command, ModelOptions& options);
 
 /// A flag's value and the library's option that it sets.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // rill run: the documented audio.cpp command line; results as key=value lines on stdout.
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
 #include <filesystem>
 #include <set>
 
 #include "commands.h"
 #include "exit_codes.h"
+#include "live_transcript.h"
 #include "output.h"
 #include "recognizer.h"
 #include "request_sequence.h"
@@ -96,16 +99,35 @@ int write_text_result(const rill_result* result, const std::string& text_out) {
   return exit_code;
 }
 
+/// Prints the segments as they are final.
+int run_live_asr(const RunOptions& options, Runtime& runtime, const Job& job,
+                 ResultHandle& result) {
+  const auto print = [](const rill_transcript_event& event) {
+    std::array<char, 64> times{};
+    std::snprintf(times.data(), times.size(), "segment=%.2f-%.2f ", event.segment.start_s,
+                  event.segment.end_s);
+    return write_stdout(times.data() + std::string(event.segment.text, event.segment.text_size) +
+                        "\n");
+  };
+  const LiveSource source{job.audio, options.pcm, {}};
+  return transcribe_live(runtime, job.request.get(), /*partial_seconds=*/0, source, print, result);
+}
+
+int run_asr(const RunOptions& options, Runtime& runtime, const Job& job, ResultHandle& result) {
+  return options.mode == "streaming"
+             ? run_live_asr(options, runtime, job, result)
+             : recognize_file(runtime, job.request.get(), job.audio, result);
+}
+
 SpeechInput speech_input(const RunOptions& options, const Job& job) {
   return {options.mode == "streaming", job.audio, options.pcm};
 }
 
 int run_job(const RunOptions& options, Runtime& runtime, const Job& job) {
   ResultHandle result;
-  const int exit_code =
-      options.speaks()
-          ? run_speech(runtime, job.request.get(), speech_input(options, job), job.out, result)
-          : recognize_file(runtime, job.request.get(), job.audio, result);
+  const int exit_code = options.speaks() ? run_speech(runtime, job.request.get(),
+                                                      speech_input(options, job), job.out, result)
+                                         : run_asr(options, runtime, job, result);
   if (result == nullptr) return exit_code;
   int write_code = options.task == "tts" ? kExitOk : write_text_result(result.get(), job.text_out);
   if (write_code == kExitOk && !job.out.empty())

@@ -19,7 +19,7 @@ constexpr MappedFlag kRequestFlags[] = {
     {"--language", "language", "auto, or the model's language"},
     {"--max-tokens", "max_tokens", "Most steps of one chunk or reply (default: 512; s2s: 1024)"},
     {"--audio-chunk-mode", "audio_chunk_mode",
-     "How long audio is cut: auto (the default), fixed, none"},
+     "How long audio is cut: auto (the default), vad, fixed, none"},
     {"--audio-chunk-seconds", "audio_chunk_duration_sec",
      "Longest chunk, at least 1 (default: 30)"},
     {"--seed", "seed", "tts, s2s: seed of the sampling (default: random)"},
@@ -79,7 +79,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       command.add_option("--backend", options.backend, "Where to compute")->capture_default_str());
   with_env(command
                .add_option("--mode", options.mode,
-                           "offline; streaming (tts, s2s): write the speech while it is made")
+                           "offline; streaming: write the speech while it is made (tts, s2s), "
+                           "transcribe --audio while it comes in (asr)")
                ->capture_default_str());
   with_env(command.add_option("--audio", options.audio,
                               "asr, s2s: audio file, or - for standard input; for a streamed s2s "
@@ -130,8 +131,6 @@ int check_run_options(const RunOptions& options) {
   if (options.backend != "cpu") {
     return refuse("--backend " + options.backend + ": not in this build; it has cpu");
   }
-  if (options.mode == "streaming" && options.task == "asr")
-    return refuse("--mode streaming: LFM2-Audio ASR runs offline only");
   if (options.mode != "offline" && options.mode != "streaming")
     return refuse("--mode " + options.mode + ": unknown mode; use offline or streaming");
   if (const char* flag = find_useless_flag(options); flag != nullptr)

@@ -7,6 +7,7 @@
 #include "demo_assets.h"
 #include "exit_codes.h"
 #include "interrupt.h"
+#include "vad_asset.h"
 
 namespace rill::cli {
 namespace {
@@ -51,7 +52,21 @@ int open_engine(const EngineOptions& options, Runtime& runtime) {
   return status == RILL_ERROR_UNSUPPORTED ? kExitResources : exit_code;
 }
 
+int open_vad(const std::string& vad_file, Runtime& runtime) {
+  ErrorSlot error;
+  rill_status status = RILL_OK;
+  if (!vad_file.empty()) {
+    status = rill_vad_open(runtime.engine.get(), vad_file.c_str(), Out(runtime.vad), error.out());
+  } else if (rill_vad_asset_size() > 0) {
+    status = rill_vad_open_memory(runtime.engine.get(), rill_vad_asset_data(),
+                                  rill_vad_asset_size(), Out(runtime.vad), error.out());
+  }
+  return status == RILL_OK ? kExitOk : report(status, error);
+}
+
 int open_model(const ModelOptions& options, Runtime& runtime) {
+  const int vad_code = open_vad(options.vad_file, runtime);
+  if (vad_code != kExitOk) return vad_code;
   const std::vector<KeyValue> pairs = collect_model_options(options);
   std::vector<rill_option> model_pairs;
   for (const auto& [key, value] : pairs) model_pairs.push_back({key.c_str(), value.c_str()});
@@ -59,6 +74,7 @@ int open_model(const ModelOptions& options, Runtime& runtime) {
   model_options.struct_size = sizeof(model_options);
   model_options.options = model_pairs.data();
   model_options.num_options = model_pairs.size();
+  model_options.vad = runtime.vad.get();
   model_options.for_speech = options.for_speech ? 1 : 0;
 
   ErrorSlot error;

@@ -9,6 +9,7 @@
 #include "interrupt.h"
 #include "output.h"
 #include "recognizer.h"
+#include "transcribe_live.h"
 
 namespace rill::cli {
 namespace {
@@ -28,6 +29,7 @@ struct TranscribeOptions {
   bool output_vtt = false;
   bool output_json = false;
   std::string output_file;
+  LiveOptions live;
 };
 
 struct FileForm {
@@ -60,8 +62,10 @@ void add_output_options(CLI::App& command, TranscribeOptions& options) {
 void add_request_options(CLI::App& command, TranscribeOptions& options) {
   with_env(command.add_option("--language", options.language,
                               "auto, or the model's language; another one is refused"));
-  with_env(command.add_option("--chunk", options.chunk,
-                              "How long audio is cut: auto (the default), fixed, none"));
+  with_env(
+      command.add_option("--chunk", options.chunk,
+                         "How long audio is cut: auto (the default: vad above a chunk's length), "
+                         "vad (at pauses), fixed, none"));
   with_env(command.add_option("--chunk-seconds", options.chunk_seconds,
                               "Longest chunk, at least 1 (default: 30)"));
   with_env(command.add_option("-n,--max-tokens", options.max_tokens,
@@ -94,6 +98,15 @@ bool writes_files(const TranscribeOptions& options) {
 }
 
 /// Returns 0, or the exit code of a combination that makes no sense.
+int check_input_options(const TranscribeOptions& options) {
+  if (options.live.stream && options.audio.size() > 1)
+    return report_usage("--stream: takes one AUDIO, got several", "transcribe");
+  if (!options.live.stream && options.audio.empty())
+    return report_usage("AUDIO is missing; - is standard input", "transcribe");
+  return kExitOk;
+}
+
+/// Returns 0, or the exit code of a combination that makes no sense.
 int check_output_options(const TranscribeOptions& options) {
   const bool several = options.audio.size() > 1;
   if (several && (options.format == "srt" || options.format == "vtt")) {
@@ -107,7 +120,8 @@ int check_output_options(const TranscribeOptions& options) {
                                 : "--output-file: needs -otxt, -osrt, -ovtt or -oj",
                         "transcribe");
   }
-  for (const std::string& path : options.audio) {
+  const bool from_pipe = options.live.stream && options.audio.empty();
+  for (const std::string& path : from_pipe ? std::vector<std::string>{"-"} : options.audio) {
     if (path == "-" && writes_files(options) && options.output_file.empty()) {
       return report_usage("standard input has no name for the files beside it; add --output-file",
                           "transcribe");
@@ -116,11 +130,10 @@ int check_output_options(const TranscribeOptions& options) {
   return kExitOk;
 }
 
-int write_result(const TranscribeOptions& options, const std::string& path,
-                 const rill_result* result) {
+int write_files(const TranscribeOptions& options, const std::string& path,
+                const rill_result* result) {
   std::string text;
-  int exit_code = format_result(result, options.format, text);
-  if (exit_code == kExitOk) exit_code = write_stdout(text);
+  int exit_code = kExitOk;
   const std::string& base = options.output_file.empty() ? path : options.output_file;
   for (const FileForm& form : kFileForms) {
     if (exit_code != kExitOk || !(options.*form.wanted)) continue;
@@ -130,9 +143,27 @@ int write_result(const TranscribeOptions& options, const std::string& path,
   return exit_code;
 }
 
+int write_result(const TranscribeOptions& options, const std::string& path,
+                 const rill_result* result) {
+  std::string text;
+  int exit_code = format_result(result, options.format, text);
+  if (exit_code == kExitOk) exit_code = write_stdout(text);
+  return exit_code == kExitOk ? write_files(options, path, result) : exit_code;
+}
+
+int transcribe_stream(const TranscribeOptions& options, Runtime& runtime, rill_request* request) {
+  const std::string path = options.audio.empty() ? "-" : options.audio[0];
+  ResultHandle result;
+  const int exit_code =
+      show_live_transcript(runtime, request, options.live, path, options.format, result);
+  const int write_code = result != nullptr ? write_files(options, path, result.get()) : kExitOk;
+  return exit_code != kExitOk ? exit_code : write_code;
+}
+
 int transcribe(const TranscribeOptions& options) {
   RequestHandle request;
-  int exit_code = check_output_options(options);
+  int exit_code = check_input_options(options);
+  if (exit_code == kExitOk) exit_code = check_output_options(options);
   if (exit_code == kExitOk) exit_code = make_asr_request(collect_request_options(options), request);
   if (exit_code != kExitOk) return exit_code;
 
@@ -140,6 +171,7 @@ int transcribe(const TranscribeOptions& options) {
   exit_code = open_engine(options.engine, runtime);
   if (exit_code == kExitOk) exit_code = open_model(options.model, runtime);
   if (exit_code != kExitOk) return exit_code;
+  if (options.live.stream) return transcribe_stream(options, runtime, request.get());
 
   int first_failure = kExitOk;
   for (const std::string& path : options.audio) {
@@ -162,19 +194,19 @@ int transcribe(const TranscribeOptions& options) {
 void add_transcribe_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TranscribeOptions>();
   CLI::App* command = app.add_subcommand("transcribe", "Speech to text");
-  command
-      ->add_option(
-          "AUDIO", options->audio,
-          "Audio files, or - for standard input: WAV and, where built in, FLAC, Ogg, MP3, Opus")
-      ->required();
+  command->add_option(
+      "AUDIO", options->audio,
+      "Audio files, or - for standard input: WAV and, where built in, FLAC, Ogg, MP3, Opus");
   add_model_options(*command, options->model);
   add_request_options(*command, *options);
   add_output_options(*command, *options);
+  add_live_options(*command, options->live);
   add_engine_options(*command, options->engine);
   command->footer(
       "Example:\n"
       "  rill transcribe -m LFM2.5-Audio-1.5B-GGUF talk.wav -osrt\n"
-      "  ffmpeg -i talk.mkv -f wav - | rill transcribe -");
+      "  ffmpeg -i talk.mkv -f wav - | rill transcribe -\n"
+      "  arecord -r 16000 -f S16_LE -t raw | rill transcribe --stream");
   command->callback([options, &exit_code] { exit_code = transcribe(*options); });
 }
 

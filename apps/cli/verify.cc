@@ -20,6 +20,7 @@ struct VerifyOptions {
   std::string set;
   std::string only;
   std::string model;
+  std::string vad_file;
   bool all_stages = false;
 };
 
@@ -35,12 +36,14 @@ bool may_highlight() {
 int verify(const VerifyOptions& options) {
   Runtime runtime;
   int exit_code = open_engine(options.engine, runtime);
+  if (exit_code == kExitOk) exit_code = open_vad(options.vad_file, runtime);
   if (exit_code != kExitOk) return exit_code;
   rill_verify_options verify_options = {};
   verify_options.struct_size = sizeof(verify_options);
   verify_options.set = options.set.c_str();
   verify_options.only = options.only.empty() ? nullptr : options.only.c_str();
   verify_options.model = options.model.empty() ? nullptr : options.model.c_str();
+  verify_options.vad = runtime.vad.get();
   std::vector<VerifyRow> rows;
   size_t misses = 0;
   ErrorSlot error;
@@ -69,6 +72,7 @@ void add_verify_command(CLI::App& app, int& exit_code) {
   with_env(
       command->add_flag("--all-stages", options->all_stages,
                         "A line for each stage, not only for the worst of each subject; also -v"));
+  add_vad_option(*command, options->vad_file);
   add_engine_options(*command, options->engine);
   command->footer(
       "Exit code 1 if a stage misses its tolerance.\n"

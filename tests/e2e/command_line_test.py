@@ -58,9 +58,6 @@ class Failures(CommandLineCase):
         path.write_bytes(path.read_bytes()[:100000])
         self.expect_error(run("transcribe", "-m", self.folder, clip("asr_10.wav")), 3, "demo-Q8_0.gguf")
 
-    def test_vad_is_refused_by_name(self):
-        self.expect_error(run("transcribe", "--chunk", "vad", clip("asr_10.wav")), 2, "vad", "fixed")
-
     def test_bad_option_value(self):
         self.expect_error(run("transcribe", "-n", "0", clip("asr_10.wav")), 2, "max_tokens", "0")
 
@@ -197,7 +194,6 @@ class Commands(CommandLineCase):
         speak = ("--task", "tts", "--text", "hi")
         for arguments, part in ((("--task", "nosuch", *audio), "nosuch"),
                                 (("--task", "asr", "--backend", "cuda", *audio), "cuda"),
-                                (("--task", "asr", "--mode", "streaming", *audio), "offline only"),
                                 (("--task", "asr", "--family", "whisper", *audio), "whisper"),
                                 (("--task", "asr", "--out", "x.wav", *audio), "--out"),
                                 (("--task", "asr", "--text", "hi", *audio), "--text"),
