@@ -12,6 +12,9 @@ namespace rill::cli {
 void add_transcribe_command(CLI::App& app, int& exit_code);
 void add_speak_command(CLI::App& app, int& exit_code);
 void add_talk_command(CLI::App& app, int& exit_code);
+void add_chat_command(CLI::App& app, int& exit_code);
+void add_complete_command(CLI::App& app, int& exit_code);
+void add_tokenize_command(CLI::App& app, int& exit_code);
 void add_run_command(CLI::App& app, int& exit_code);
 void add_inspect_command(CLI::App& app, int& exit_code);
 void add_verify_command(CLI::App& app, int& exit_code);

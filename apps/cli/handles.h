@@ -27,6 +27,9 @@ using ResultHandle = Handle<rill_result, rill_result_destroy>;
 using StreamHandle = Handle<rill_stream, rill_stream_destroy>;
 using TranscriptStreamHandle = Handle<rill_transcript_stream, rill_transcript_stream_destroy>;
 using VadHandle = Handle<rill_vad, rill_vad_destroy>;
+using ReplyStreamHandle = Handle<rill_reply_stream, rill_reply_stream_destroy>;
+using TokenizerHandle = Handle<rill_tokenizer, rill_tokenizer_destroy>;
+using TokensHandle = Handle<rill_tokens, rill_tokens_destroy>;
 using StringHandle = Handle<rill_string, rill_string_destroy>;
 
 /// Passes an out-parameter of the C API: fills the handle when the call has returned.

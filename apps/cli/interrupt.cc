@@ -32,16 +32,35 @@ sigset_t handled_signals() {
   return set;
 }
 
-}  // namespace
-
-void install_signal_handlers() {
+void set_handler(int flags) {
   struct sigaction action = {};
   action.sa_handler = on_signal;
   action.sa_mask = handled_signals();
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = flags;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  set_handler(SA_RESTART);
   signal(SIGPIPE, SIG_IGN);
+}
+
+int take_interrupt() {
+  const int signal = g_signal.exchange(0);
+  return signal == 0 ? 0 : 128 + signal;
+}
+
+InterruptInput::InterruptInput() {
+  g_held.store(1);
+  set_handler(0);
+}
+
+InterruptInput::~InterruptInput() {
+  set_handler(SA_RESTART);
+  g_held.store(0);
 }
 
 int interrupt_exit_code() {

@@ -14,6 +14,18 @@ void install_signal_handlers();
 /// 130 after SIGINT, 143 after SIGTERM, 0 if no signal came.
 [[nodiscard]] int interrupt_exit_code();
 
+/// The same, and forgets the signal: the program goes on.
+int take_interrupt();
+
+/// While it lives, a signal ends a wait for input (read fails with EINTR) instead of the program.
+class InterruptInput {
+ public:
+  InterruptInput();
+  ~InterruptInput();
+  InterruptInput(const InterruptInput&) = delete;
+  InterruptInput& operator=(const InterruptInput&) = delete;
+};
+
 /// While it lives, the calling thread takes no signals, nor do threads that it starts: so only the
 /// main thread ever runs the handlers.
 class SignalsBlocked {

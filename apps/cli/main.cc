@@ -49,6 +49,9 @@ int run_command_line(std::vector<std::string> arguments) {
   add_transcribe_command(app, exit_code);
   add_speak_command(app, exit_code);
   add_talk_command(app, exit_code);
+  add_chat_command(app, exit_code);
+  add_complete_command(app, exit_code);
+  add_tokenize_command(app, exit_code);
   add_run_command(app, exit_code);
   add_inspect_command(app, exit_code);
   add_verify_command(app, exit_code);

@@ -28,6 +28,7 @@ struct ModelOptions {
   std::string vad_file;  ///< weights of the speech detector; empty: the embedded ones, if any
   std::vector<std::string> session_options;  ///< key=value
   bool for_speech = false;                   ///< also load what speaks; set by the command
+  bool for_text = false;                     ///< of a package only the language model; likewise
 };
 
 /// Lets the environment set an option: --some-flag as RILL_SOME_FLAG. Returns the option.

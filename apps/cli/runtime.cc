@@ -76,6 +76,7 @@ int open_model(const ModelOptions& options, Runtime& runtime) {
   model_options.num_options = model_pairs.size();
   model_options.vad = runtime.vad.get();
   model_options.for_speech = options.for_speech ? 1 : 0;
+  model_options.for_text = options.for_text ? 1 : 0;
 
   ErrorSlot error;
   rill_status status = options.model.empty()
