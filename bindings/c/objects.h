@@ -79,6 +79,7 @@ struct rill_model {
   // Text: the model itself, or a view of the package that is made when it is first asked for. With
   // the cache they change under the engine's turn.
   TextSettings text_settings = {};
+  std::string text_path = {};  // where a text model came from
   std::unique_ptr<rill::tasks::TextModel> text = nullptr;
   std::unique_ptr<rill_tokenizer> tokenizer = nullptr;
   std::unique_ptr<rill::session::PrefixCache> text_cache = nullptr;

@@ -98,6 +98,7 @@ rill_status open_text_model(rill_engine* engine, const char* path,
   auto opened = std::make_unique<rill_model>();
   opened->engine = engine;
   opened->text_settings = *settings;
+  opened->text_path = path;
   Status attached = attach_text(*opened, std::move(text).value());
   if (!attached) return fail(std::move(attached).error(), error);
   *model = opened.release();
@@ -116,7 +117,8 @@ Result<tasks::TextModel*> text_model(rill_model& model) {
 Status need_package(const rill_session& session) {
   if (session.model->package != nullptr) return {};
   return Error{ErrorCode::kInvalidArgument,
-               "run: got a text model, expected the directory of a speech package"};
+               cat(session.model->text_path,
+                   ": got a text model, expected the directory of a speech package")};
 }
 
 }  // namespace rill::c_api
