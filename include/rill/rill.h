@@ -497,6 +497,23 @@ RILL_API const char* rill_token_bytes(const rill_tokenizer* tokenizer, int32_t t
 RILL_API rill_status rill_session_save_state(rill_session* session, const char* path, rill_error** error);
 RILL_API rill_status rill_session_restore_state(rill_session* session, const char* path, rill_error** error);
 
+/* A text session's state at rest, after its last text request (prompt and reply). A value: it stays as it is whatever its
+ * session does. Lifetime: the model outlives it. Threads: any number, each call for itself. */
+typedef struct rill_state rill_state;
+/* Errors: INVALID_ARGUMENT (no text request has run), BUSY. */
+RILL_API rill_status rill_state_create(rill_session* session, rill_state** state, rill_error** error);
+RILL_API void rill_state_destroy(rill_state* state);
+/* Keys and values are shared until one of the two goes on. */
+RILL_API rill_status rill_state_clone(const rill_state* state, rill_state** copy, rill_error** error);
+/* Steps (tokens) that it holds. */
+RILL_API size_t rill_state_steps(const rill_state* state);
+/* To a file, and back from one of the same model. Errors: as rill_session_save_state and rill_session_restore_state. */
+RILL_API rill_status rill_state_save(const rill_state* state, const char* path, rill_error** error);
+RILL_API rill_status rill_state_restore(rill_model* model, const char* path, rill_state** state, rill_error** error);
+/* The session's requests whose prompts start like the state compute only the rest. Errors: INVALID_ARGUMENT (a state of
+ * another model), BUSY. */
+RILL_API rill_status rill_session_set_state(rill_session* session, const rill_state* state, rill_error** error);
+
 /* ---- Tools -------------------------------------------------------------------------------------------------------- */
 
 /* Describes a GGUF file, a package directory or, for "cpu", the processor. detail: what to show of {"summary",
