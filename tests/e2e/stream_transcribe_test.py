@@ -15,7 +15,7 @@ import threading
 import time
 import unittest
 
-from cli_support import NOTE, RILL, CommandLineCase, clip, clip_samples, errors, main, run, wav_bytes
+from cli_support import RILL, CommandLineCase, clip, clip_samples, main, run, wav_bytes
 
 RATE = 16000
 
@@ -154,8 +154,9 @@ class Streaming(LongAudioCase):
 
         feeder = threading.Thread(target=feed)
         feeder.start()
-        output = process.stdout.read()
-        messages = process.stderr.read()
+        with process.stdout, process.stderr:
+            output = process.stdout.read()
+            messages = process.stderr.read()
         feeder.join()
         return process.wait(120), output.decode(), messages.decode()
 
