@@ -14,6 +14,7 @@ struct InspectOptions {
   EngineOptions engine;
   std::string path;
   std::string detail;
+  std::string plan;
   bool json = false;
 };
 
@@ -26,8 +27,12 @@ int inspect(const InspectOptions& options) {
   if (options.json) detail = "json";
   ErrorSlot error;
   StringHandle text;
+  rill_engine* engine = runtime.engine.get();
   const rill_status status =
-      rill_inspect(runtime.engine.get(), options.path.c_str(), detail, Out(text), error.out());
+      options.plan.empty()
+          ? rill_inspect(engine, options.path.c_str(), detail, Out(text), error.out())
+          : rill_plan(engine, options.path.c_str(), options.plan.c_str(), options.json ? 1 : 0,
+                      Out(text), error.out());
   if (status != RILL_OK) return report(status, error);
   return write_stdout(
       with_final_newline(std::string(rill_string_data(text.get()), rill_string_size(text.get()))));
@@ -47,10 +52,14 @@ void add_inspect_command(CLI::App& app, int& exit_code) {
                                 "Only this part (default: all): summary, metadata, tensors")
                    ->check(CLI::IsMember(details)));
   with_env(command->add_flag("--json", options->json, "Everything as JSON"))->excludes(detail);
+  with_env(command->add_option("--plan", options->plan,
+                               "Memory and work for ctx=N[,batch=M][,kv=f16|f32] instead"))
+      ->excludes(detail);
   add_engine_options(*command, options->engine);
   command->footer(
       "Example:\n"
       "  rill inspect LFM2.5-Audio-1.5B-Q8_0.gguf --detail tensors\n"
+      "  rill inspect LFM2-1.2B-Q4_0.gguf --plan ctx=32768,batch=4\n"
       "  rill inspect cpu");
   command->callback([options, &exit_code] { exit_code = inspect(*options); });
 }

@@ -53,6 +53,8 @@ int run_command_line(std::vector<std::string> arguments) {
   add_complete_command(app, exit_code);
   add_tokenize_command(app, exit_code);
   add_run_command(app, exit_code);
+  add_models_command(app, exit_code);
+  add_perplexity_command(app, exit_code);
   add_inspect_command(app, exit_code);
   add_verify_command(app, exit_code);
   add_bench_command(app, exit_code);

@@ -37,7 +37,11 @@ void add_vad_option(CLI::App& command, std::string& vad_file) {
 void add_model_options(CLI::App& command, ModelOptions& options) {
   with_env(command.add_option(
       "-m,--model", options.model,
-      "Directory of the model's GGUF files; without it the embedded demo model"));
+      "Model: a path, or a name of 'rill models list'; without it the embedded demo model"));
+  with_env(command.add_option(
+      "--hf-repo", options.hf_repo,
+      "Also -hf: model by its repository, ORG/REPO[:TYPE]; fetched if it is not in the cache"));
+  with_env(command.add_flag("--offline", options.offline, "Never ask the network for a model"));
   with_env(command.add_option(
       "--repack", options.repack,
       "Pack weights for the kernels: true (the default), or false: loads sooner, runs slower"));
@@ -66,7 +70,8 @@ std::vector<std::string> expand_short_flags(const std::vector<std::string>& argu
     std::string_view short_form;
     std::string_view long_form;
   };
-  constexpr std::array<ShortFlag, 5> kFlags = {{{"-otxt", "--output-txt"},
+  constexpr std::array<ShortFlag, 6> kFlags = {{{"-hf", "--hf-repo"},
+                                                {"-otxt", "--output-txt"},
                                                 {"-osrt", "--output-srt"},
                                                 {"-ovtt", "--output-vtt"},
                                                 {"-oj", "--output-json"},

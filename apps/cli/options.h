@@ -23,7 +23,9 @@ struct EngineOptions {
 
 /// What every command that loads a model takes.
 struct ModelOptions {
-  std::string model;  ///< package directory; empty: the embedded demo model
+  std::string model;    ///< path, or name in the model cache; empty: the embedded demo model
+  std::string hf_repo;  ///< ORG/REPO[:TYPE], fetched if it is not in the cache; wins over model
+  bool offline = false;
   std::string repack;
   std::string vad_file;  ///< weights of the speech detector; empty: the embedded ones, if any
   std::vector<std::string> session_options;  ///< key=value
@@ -47,8 +49,8 @@ using KeyValue = std::pair<std::string, std::string>;
 std::vector<KeyValue> split_key_values(const std::string& flag,
                                        const std::vector<std::string>& items);
 
-/// whisper.cpp's flags of several letters after one dash (-otxt, -osrt, -ovtt, -oj, -of) in their
-/// long form, which is all that the parser takes. Stops at "--".
+/// The flags of several letters after one dash (whisper.cpp's -otxt, -osrt, -ovtt, -oj, -of and
+/// llama.cpp's -hf) in their long form, which is all that the parser takes. Stops at "--".
 std::vector<std::string> expand_short_flags(const std::vector<std::string>& arguments);
 
 }  // namespace rill::cli

@@ -7,6 +7,7 @@
 #include "demo_assets.h"
 #include "exit_codes.h"
 #include "interrupt.h"
+#include "model_source.h"
 #include "vad_asset.h"
 
 namespace rill::cli {
@@ -65,9 +66,13 @@ int open_vad(const std::string& vad_file, Runtime& runtime) {
 }
 
 int open_model(const ModelOptions& options, Runtime& runtime) {
-  const int vad_code = open_vad(options.vad_file, runtime);
-  if (vad_code != kExitOk) return vad_code;
-  const std::vector<KeyValue> pairs = collect_model_options(options);
+  int exit_code = open_vad(options.vad_file, runtime);
+  if (exit_code != kExitOk) return exit_code;
+  ModelSource source;
+  exit_code = find_model(options.model, options.hf_repo, options.offline, source);
+  if (exit_code != kExitOk) return exit_code;
+  std::vector<KeyValue> pairs = std::move(source.extra);  // what the user says comes after
+  for (KeyValue& pair : collect_model_options(options)) pairs.push_back(std::move(pair));
   std::vector<rill_option> model_pairs;
   for (const auto& [key, value] : pairs) model_pairs.push_back({key.c_str(), value.c_str()});
   rill_model_options model_options = {};
@@ -79,9 +84,9 @@ int open_model(const ModelOptions& options, Runtime& runtime) {
   model_options.for_text = options.for_text ? 1 : 0;
 
   ErrorSlot error;
-  rill_status status = options.model.empty()
+  rill_status status = source.path.empty()
                            ? open_demo_model(model_options, runtime, error)
-                           : rill_model_open(runtime.engine.get(), options.model.c_str(),
+                           : rill_model_open(runtime.engine.get(), source.path.c_str(),
                                              &model_options, Out(runtime.model), error.out());
   if (status == RILL_OK) {
     status = rill_session_create(runtime.model.get(), Out(runtime.session), error.out());

@@ -521,6 +521,11 @@ RILL_API rill_status rill_session_set_state(rill_session* session, const rill_st
 RILL_API rill_status rill_inspect(rill_engine* engine, const char* path, const char* detail, rill_string** text,
                                   rill_error** error);
 
+/* Memory and work of a model without loading it: `plan` is "ctx=N", with ",batch=M" and ",kv=f16" or ",kv=f32" if they
+ * should differ from 1 and the model's default. The text is for people, or a JSON object (docs/cli.md). */
+RILL_API rill_status rill_plan(rill_engine* engine, const char* path, const char* plan, int32_t as_json,
+                               rill_string** text, rill_error** error);
+
 /* One line of a verification report. */
 typedef struct rill_verify_row {
   const char* subject; /* for example "encoder" or "dense_a.f32" */

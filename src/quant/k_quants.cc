@@ -106,6 +106,30 @@ ScaleMinimum fit_sub_block(const float* x, int limit) {
   return best;
 }
 
+// The stored scale and minimum around the rounded ones that fit the sub-block best: rounding each
+// alone to 6 bits is not the best that the two can do together.
+void choose_stored(const float* x, ScaleMinimum unit, int limit, uint8_t& scale, uint8_t& minimum) {
+  const std::array<float, 32> w = weights_of<32>(x);
+  const int first_scale = scale;
+  const int first_minimum = minimum;
+  std::array<uint8_t, 32> q;
+  float best_error = -1;
+  for (const int by_scale : {0, -1, 1}) {
+    for (const int by_minimum : {0, -1, 1, -2, 2}) {
+      const int s = std::clamp(first_scale + by_scale, 0, kMaxSixBits);
+      const int m = std::clamp(first_minimum + by_minimum, 0, kMaxSixBits);
+      const ScaleMinimum stored = {unit.scale * static_cast<float>(s),
+                                   unit.minimum * static_cast<float>(m)};
+      quants_for(x, stored, limit, q);
+      const float error = error_of(x, w, q, stored);
+      if (best_error >= 0 && !(error < best_error)) continue;
+      best_error = error;
+      scale = static_cast<uint8_t>(s);
+      minimum = static_cast<uint8_t>(m);
+    }
+  }
+}
+
 // Scales, minimums and quants of a superblock of Q4_K (limit 15) or Q5_K (limit 31).
 struct SuperBlock {
   uint16_t d = 0;
@@ -132,7 +156,9 @@ SuperBlock quantize_super_block(const float* values, int limit) {
     const int minimum = dmin > 0 ? round_within(fits[j].minimum / dmin, 0, kMaxSixBits) : 0;
     out.scales.scale[j] = static_cast<uint8_t>(scale);
     out.scales.minimum[j] = static_cast<uint8_t>(minimum);
-    const ScaleMinimum stored = {d * static_cast<float>(scale), dmin * static_cast<float>(minimum)};
+    choose_stored(values + 32 * j, {d, dmin}, limit, out.scales.scale[j], out.scales.minimum[j]);
+    const ScaleMinimum stored = {d * static_cast<float>(out.scales.scale[j]),
+                                 dmin * static_cast<float>(out.scales.minimum[j])};
     quants_for(values + 32 * j, stored, limit, out.q[j]);
   }
   return out;

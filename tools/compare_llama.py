@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares rill with llama.cpp on the same GGUF files and prints the tables of docs/compatibility.md.
+
+    compare_llama.py --rill build/release/rill --llama DIR MODEL.gguf [--text FILE] [--types Q8_0,Q4_0]
+
+DIR holds llama-perplexity, llama-quantize, llama-completion and llama-tokenize; --wrapper COMMAND runs them through
+another program. MODEL is an F16, BF16 or F32 file. For each type both programs quantize MODEL, both run both files, and
+what they predict is compared: between the programs on one file, and between each file and MODEL. Needs numpy.
+"""
+
+import argparse
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+TYPES = ["F16", "BF16", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q4_0"]
+
+
+class Programs:
+    def __init__(self, arguments):
+        self.rill_path = arguments.rill
+        self.directory = arguments.llama
+        self.wrapper = shlex.split(arguments.wrapper)
+        self.threads = str(arguments.threads)
+
+    def rill(self, *arguments):
+        command = [self.rill_path, *map(str, arguments), "-t", self.threads]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def llama(self, tool, *arguments):
+        name = str(Path(self.directory) / tool) if self.directory else tool
+        command = [*self.wrapper, name, *map(str, arguments)]
+        result = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+        if result.returncode != 0:
+            sys.exit(f"{shlex.join(command)}: exit code {result.returncode}\n{result.stderr.decode(errors='replace')[-2000:]}")
+        return result
+
+
+def read_base(path):
+    """The logarithms of probabilities that llama-perplexity wrote, [positions, vocabulary]; NaN for what it cut off."""
+    data = path.read_bytes()
+    assert data[:8] == b"_logits_", "not a file of llama-perplexity"
+    window, vocabulary, chunks = np.frombuffer(data, np.int32, 3, 8)
+    start = 20 + 4 * window * chunks
+    width = 2 * ((vocabulary + 1) // 2) + 4
+    rows = np.frombuffer(data, np.uint16, offset=start).reshape(-1, width)
+    scale, lowest = np.ascontiguousarray(rows[:, :4]).view(np.float32).T
+    quants = rows[:, 4:4 + vocabulary].astype(np.float64)
+    out = quants * scale[:, None] + lowest[:, None]
+    out[quants == 0] = np.nan
+    return out
+
+
+def log_softmax(logits):
+    shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def between_programs(programs, folder, model, text, window):
+    """What the two programs predict with one file."""
+    base, logits = folder / "llama.base", folder / "rill.logits"
+    programs.llama("llama-perplexity", "-m", model, "-f", text, "-c", window, "-t", programs.threads,
+                   "--kl-divergence-base", base)
+    report = json.loads(programs.rill("perplexity", text, "-m", model, "-c", window, "--logits", logits, "--json",
+                                      "--kv-type", "f16"))
+    theirs = read_base(base)
+    ours = log_softmax(np.fromfile(logits, np.float32).reshape(-1, theirs.shape[1]))
+    assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
+    kept = ~np.isnan(theirs)
+    top = np.where(kept, theirs, -np.inf)
+    same = top.argmax(axis=1) == ours.argmax(axis=1)
+    ranked = np.sort(top, axis=1)
+    margins = (ranked[:, -1] - ranked[:, -2])[~same]
+    distance = np.where(kept, ours - theirs, 0.0)
+    kl = np.where(kept, np.exp(top) * -distance, 0.0).sum(axis=1)
+    return {"scored": report["scored"], "top1": same.mean(), "widest_tie": margins.max() if margins.size else 0.0,
+            "rms": np.sqrt((distance ** 2).sum() / kept.sum()), "spread": float(np.nanstd(theirs)),
+            "kl": kl.mean()}
+
+
+def greedy(programs, folder, model, prompt, count):
+    """Lets llama.cpp go on greedily, and asks rill after each token whether it would have said the same.
+
+    Returns the tokens compared, and those where rill prefers another one, with how much less it likes llama.cpp's.
+    """
+    out = programs.llama("llama-completion", "-m", model, "-p", prompt, "-n", count, "--temp", "0", "-t", programs.threads,
+                         "-no-cnv", "--no-warmup", "--ignore-eos", "--no-display-prompt", "--special").stdout.decode()
+    ids = {}
+    for name, text in (("prompt", prompt), ("all", prompt + out)):
+        (folder / f"{name}.txt").write_text(text)
+        listed = programs.llama("llama-tokenize", "-m", model, "-f", folder / f"{name}.txt", "--ids").stdout.decode()
+        ids[name] = [int(word) for word in re.findall(r"\d+", listed[listed.rindex("["):])]
+    tokens = ids["all"]
+    (folder / "ids.txt").write_text(" ".join(map(str, tokens)))
+    logits = folder / "greedy.logits"
+    report = json.loads(programs.rill("perplexity", folder / "ids.txt", "--ids", "-m", model, "-c", len(tokens), "--logits",
+                                      logits, "--json", "--kv-type", "f16"))
+    rows = np.fromfile(logits, np.float32).reshape(report["scored"], -1)
+    said = np.array(tokens[-report["scored"]:])
+    from_reply = slice(max(0, report["scored"] - replies), None)
+    behind = (rows.max(axis=1) - rows[np.arange(len(said)), said])[from_reply]
+    return len(behind), behind[behind > 0]
+
+
+def quantize(programs, model, kind, folder):
+    ours, theirs = folder / f"rill-{kind}.gguf", folder / f"llama-{kind}.gguf"
+    programs.rill("quantize", model, ours, "--type", kind, "--overwrite")
+    programs.llama("llama-quantize", model, theirs, kind, programs.threads)
+    return {"rill": ours, "llama.cpp": theirs}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--rill", required=True)
+    parser.add_argument("--llama", default="", help="folder of llama.cpp's programs; default: they are found by name")
+    parser.add_argument("--wrapper", default="", help="command that runs llama.cpp's programs")
+    parser.add_argument("--text", type=Path, required=True)
+    parser.add_argument("--window", type=int, default=128)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--types", default=",".join(TYPES))
+    parser.add_argument("--prompt", default="", help="also compare greedy continuations of this")
+    parser.add_argument("--folder", type=Path, help="where files go; default: a temporary folder")
+    arguments = parser.parse_args()
+    programs = Programs(arguments)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        error_rows = []
+        print("| Type | Written by | Top-1 agreement | Widest tie | Log-probability RMS distance | of a spread of | KL | Bytes |")
+        print("|---|---|--:|--:|--:|--:|--:|--:|")
+        for kind in arguments.types.split(","):
+            errors = {}
+            for author, path in quantize(programs, arguments.model, kind, folder).items():
+                row = between_programs(programs, folder, path, arguments.text, arguments.window)
+                print(f"| {kind} | {author} | {row['top1']:.4f} of {row['scored']} | {row['widest_tie']:.4f} | "
+                      f"{row['rms']:.5f} | {row['spread']:.2f} | {row['kl']:.2e} | {path.stat().st_size} |", flush=True)
+                errors[author] = json.loads(programs.rill("perplexity", arguments.text, "-m", path, "--kl", arguments.model,
+                                                          "-c", arguments.window, "--json"))
+                if arguments.prompt and author == "rill":
+                    count, behind = greedy(programs, folder, path, arguments.prompt, 48)
+                    print(f"greedy, {kind}: {count - len(behind)} of {count} tokens are rill's first choice, the others "
+                          f"are behind by {', '.join(f'{value:.4f}' for value in behind) or 'nothing'}", file=sys.stderr)
+            error_rows.append((kind, errors))
+        print("\n| Type | KL, rill quantize | KL, llama-quantize | Ratio | Perplexity ratio to the original, rill | llama.cpp |")
+        print("|---|--:|--:|--:|--:|--:|")
+        for kind, errors in error_rows:
+            ours, theirs = errors["rill"], errors["llama.cpp"]
+            ratio = ours["mean_kl"] / theirs["mean_kl"] if theirs["mean_kl"] > 0 else 1.0
+            change = [e["perplexity"] / e["reference_perplexity"] for e in (ours, theirs)]
+            print(f"| {kind} | {ours['mean_kl']:.3e} +- {ours['mean_kl_error']:.0e} | {theirs['mean_kl']:.3e} +- "
+                  f"{theirs['mean_kl_error']:.0e} | {ratio:.3f} | {change[0]:.5f} | {change[1]:.5f} |")
+
+
+if __name__ == "__main__":
+    main()
