@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/json.h"
+#include "recorded_bits.h"
 #include "session/generator.h"
 #include "support/test_data.h"
 #include "unit/model/lfm2_support.h"
@@ -237,6 +238,14 @@ TEST_P(Lfm2Conformance, LogitsOfTheFirstDecodeSteps) {
   EXPECT_LE(relative_rms(got, reference.floats("decode_logits_first6")), kTolerance);
 }
 
+TEST_P(Lfm2Conformance, EveryTierGivesTheRecordedBits) {
+  session::Sequence sequence = new_sequence();
+  ASSERT_TRUE(sequence.append_tokens(compute_.context, int_list(facts("input_ids"))));
+  const auto logits = sequence.logits(compute_.context);
+  ASSERT_TRUE(logits.has_value());
+  test::expect_recorded_bits("text." + GetParam().name + "." + GetParam().variant, *logits);
+}
+
 TEST_P(Lfm2Conformance, GreedyReplyIsIdentical) {
   const std::vector<int32_t> want = int_list(facts("greedy_new_tokens"));
   EXPECT_EQ(greedy(int_list(facts("input_ids")), want.size()), want);
@@ -326,6 +335,11 @@ TEST_P(Lfm2GgufConformance, WidenedWeightsGiveTheReferenceLogitsAndReply) {
   const auto reply = session::generate(compute_.context, *sequence, options);
   ASSERT_TRUE(reply.has_value());
   EXPECT_EQ(reply->tokens, want);
+}
+
+TEST_P(Lfm2GgufConformance, EveryTierGivesTheRecordedBits) {
+  const auto packed = load(model::lfm2::MatrixForm::kPacked);
+  test::expect_recorded_bits("text." + name(), prompt_logits(*packed));
 }
 
 // Activations of 8 bits per block of 32 cost 0.5 % in one product. These random models multiply

@@ -20,8 +20,23 @@ TinySpec spec_with(void (*change)(TinySpec&)) {
   return spec;
 }
 
+/// A spec with matrices of one type, wide enough for whole blocks of it.
+TinySpec typed_spec(DType type, uint32_t width, uint32_t experts, const char* layers) {
+  TinySpec spec;
+  spec.layers = layers;
+  spec.D = spec.I = spec.expert_I = width;
+  spec.experts = experts;
+  spec.matrices = type;
+  return spec;
+}
+
 std::vector<NamedSpec> all_specs() {
   return {{"dense", {}},
+          {"f16", typed_spec(DType::kF16, 32, 0, "ca")},
+          {"q8_0", typed_spec(DType::kQ8_0, 64, 0, "ca")},
+          {"q4_k", typed_spec(DType::kQ4_K, 256, 0, "a")},
+          {"sparse_bf16", typed_spec(DType::kBF16, 32, 5, "ca")},
+          {"sparse_q4_0", typed_spec(DType::kQ4_0, 64, 5, "ca")},
           {"sparse", spec_with([](TinySpec& s) { s.experts = 6; })},
           {"biases_long_kernel", spec_with([](TinySpec& s) {
              s.conv_bias = true;
