@@ -74,7 +74,8 @@ inline std::vector<std::byte> make_weights(DType type, size_t rows, size_t cols,
   return bytes;
 }
 
-/// Activations; every fifth block of 32 is zero, so that zero scales are met.
+/// Activations; every fifth block of 32 is zero, so that zero scales are met. Of extreme ones the
+/// second row holds an infinity.
 inline std::vector<float> make_activations(size_t rows, size_t cols, Numbers numbers,
                                            std::mt19937& random) {
   std::normal_distribution<float> normal(0.0f, 1.0f);
@@ -86,11 +87,20 @@ inline std::vector<float> make_activations(size_t rows, size_t cols, Numbers num
     if (numbers == Numbers::kExtreme)
       x[i] = std::ldexp(x[i], static_cast<int>(i / 32 % 7) * 20 - 60);
   }
+  if (numbers == Numbers::kExtreme && rows > 1)
+    x[cols + cols / 2] = std::numeric_limits<float>::infinity();
   return x;
 }
 
+/// `values` behind one more: their address is aligned to 4 bytes only.
+inline std::vector<float> shifted(const std::vector<float>& values) {
+  std::vector<float> out(1, 0.0f);
+  out.insert(out.end(), values.begin(), values.end());
+  return out;
+}
+
 /// One product: sizes, inputs as the kernels take them. Every array has its exact size, so that a
-/// sanitizer sees any read or write outside.
+/// sanitizer sees any read or write outside; activations and output are aligned to 4 bytes only.
 class MatmulCase {
  public:
   MatmulCase(DType type, size_t rows, size_t cols, size_t tokens, Numbers numbers, uint32_t seed)
@@ -98,6 +108,7 @@ class MatmulCase {
     std::mt19937 random(seed);
     file_ = make_weights(type, rows, cols, numbers, random);
     x_ = make_activations(tokens, cols, numbers, random);
+    shifted_x_ = shifted(x_);
     const auto matrix = quant::PackedMatrix::borrow({file_.data(), type, {rows, cols}});
     RILL_CHECK(matrix.has_value(), "borrow failed");
     panel_bytes_ = matrix->panel_bytes();
@@ -117,9 +128,11 @@ class MatmulCase {
   }
 
   [[nodiscard]] std::vector<float> run(void (*kernel)(const MatmulArgs&)) const {
-    std::vector<float> out(tokens_ * rows_, -77.0f);
+    std::vector<float> out(1 + tokens_ * rows_, -77.0f);
     kernel({reinterpret_cast<const uint8_t*>(panels_.data()), panel_bytes_, rows_, cols_, tokens_,
-            x_.data(), cols_, chunks_.get(), tokens_, out.data(), rows_});
+            shifted_x_.data() + 1, cols_, chunks_.get(), tokens_, out.data() + 1, rows_});
+    RILL_CHECK(out[0] == -77.0f, "a product wrote in front of its output");
+    out.erase(out.begin());
     return out;
   }
   [[nodiscard]] const std::vector<std::byte>& file() const { return file_; }
@@ -135,6 +148,7 @@ class MatmulCase {
   size_t panel_bytes_ = 0;
   std::vector<std::byte> file_;
   std::vector<float> x_;
+  std::vector<float> shifted_x_;
   AlignedBuffer panels_;
   std::unique_ptr<ActivationChunk[]> chunks_;
 };
@@ -215,7 +229,7 @@ inline std::string check_quantize_activations(IsaTier tier) {
                   expected.size() * sizeof(ActivationChunk));
       std::memset(static_cast<void*>(got.data()), 0x55, got.size() * sizeof(ActivationChunk));
       kernel_table(IsaTier::kScalar).quantize_activations(x.data(), cols, expected.data(), 2);
-      kernel_table(tier).quantize_activations(x.data(), cols, got.data(), 2);
+      kernel_table(tier).quantize_activations(shifted(x).data() + 1, cols, got.data(), 2);
       for (size_t c = 0; c < expected.size(); ++c) {
         const std::string difference = compare_chunks(got[c], expected[c], 8);
         if (!difference.empty()) {

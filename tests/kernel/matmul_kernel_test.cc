@@ -39,6 +39,13 @@ INSTANTIATE_TEST_SUITE_P(All, MatmulRow, testing::ValuesIn(matmul_rows()), [](co
   return cat(row.param.function.name, "_", isa_tier_name(row.param.tier));
 });
 
+TEST(MatmulRows, AllHaveACheck) {
+  size_t rows = 0;
+  for (const KernelRow& row : kernel_rows())
+    rows += row.function.starts_with("matmul_") && row.tier != IsaTier::kScalar ? 1 : 0;
+  EXPECT_EQ(matmul_rows().size(), rows);
+}
+
 class QuantizeActivationsRow : public testing::TestWithParam<IsaTier> {};
 
 TEST_P(QuantizeActivationsRow, EqualsScalarBitForBit) {
