@@ -106,7 +106,7 @@ int set_options(rill_request* request, const std::vector<KeyValue>& options) {
 }
 
 int open_text_runtime(TextFlags& flags, const std::string& command, Runtime& runtime) {
-  if (flags.model.model.empty()) {
+  if (flags.model.model.empty() && flags.model.hf_repo.empty()) {
     return report(
         kExitUsage,
         command +

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "exit_codes.h"
+#include "model_source.h"
 #include "output.h"
 #include "text_flags.h"
 
@@ -23,9 +24,18 @@ struct TokenizeOptions {
 };
 
 int open_tokenizer(const TokenizeOptions& options, TokenizerHandle& tokenizer) {
-  if (options.model.model.empty()) return report_usage("--model is missing", "tokenize");
+  if (options.model.model.empty() && options.model.hf_repo.empty())
+    return report_usage("--model is missing", "tokenize");
+  ModelSource source;
+  const int exit_code =
+      find_model(options.model.model, options.model.hf_repo, options.model.offline, source);
+  if (exit_code != kExitOk) return exit_code;
+  // Of a directory with several files any one has the tokenizer; the cache says which is there.
+  for (const auto& [key, value] : source.extra) {
+    if (key == "lfm2_audio.model_gguf") source.path += "/" + value;
+  }
   ErrorSlot error;
-  const rill_status status = rill_tokenizer_open(options.model.model.c_str(), Out(tokenizer), error.out());
+  const rill_status status = rill_tokenizer_open(source.path.c_str(), Out(tokenizer), error.out());
   return status == RILL_OK ? kExitOk : report(status, error);
 }
 
@@ -110,6 +120,9 @@ void add_tokenize_command(CLI::App& app, int& exit_code) {
   with_env(command->add_option(
       "-m,--model", options->model.model,
       "GGUF file, package, directory with tokenizer.json, or a name of 'rill models list'"));
+  with_env(command->add_option("--hf-repo", options->model.hf_repo,
+                               "Also -hf: model by its repository, ORG/REPO[:TYPE]"));
+  with_env(command->add_flag("--offline", options->model.offline, "Never ask the network"));
   with_env(command->add_flag("--ids", options->ids_only, "Print the ids alone, on one line"));
   with_env(command->add_flag("--no-bos", options->no_bos,
                              "No beginning-of-text token in front, whatever the file says"));
