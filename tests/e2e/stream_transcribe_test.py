@@ -76,8 +76,9 @@ class SpeechDetector(LongAudioCase):
         for part in parts:
             begin = len(samples)
             samples += part
-            loud = [i for i, sample in enumerate(part) if abs(sample) > max(1, max(map(abs, part), default=0) // 20)]
-            if any(part) and loud:
+            threshold = max(map(abs, part), default=0) // 20
+            loud = [i for i, sample in enumerate(part) if abs(sample) > threshold]
+            if loud:
                 windows.append(((begin + loud[0]) / RATE, (begin + loud[-1]) / RATE))
         return samples, windows
 
