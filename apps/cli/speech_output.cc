@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "speech_output.h"
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -10,18 +9,12 @@
 
 #include "exit_codes.h"
 #include "handles.h"
+#include "wav_header.h"
 
 namespace rill::cli {
 namespace {
 
 constexpr uint32_t kSampleRateHz = 24000;
-constexpr uint32_t kHeaderBytes = 44;
-// What streams write as the size that nobody knows yet; readers take it as "to the end".
-constexpr uint32_t kUnknownSize = 0xFFFFFFFF;
-
-void put32(uint32_t value, unsigned char* out) {
-  for (int i = 0; i < 4; ++i) out[i] = static_cast<unsigned char>(value >> (8 * i) & 0xFF);
-}
 
 /// The extension in lower case, without its dot; "wav" where there is none.
 std::string format_of(const std::string& path) {
@@ -50,16 +43,7 @@ SpeechOutput::~SpeechOutput() {
 int SpeechOutput::fail() const { return report(kExitFailed, path_ + ": " + std::strerror(errno)); }
 
 bool SpeechOutput::write_header(uint32_t data_bytes) {
-  std::array<unsigned char, kHeaderBytes> header{};
-  std::memcpy(header.data(), "RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0", 24);
-  put32(data_bytes == kUnknownSize ? kUnknownSize : data_bytes + kHeaderBytes - 8,
-        header.data() + 4);
-  put32(kSampleRateHz, header.data() + 24);
-  put32(kSampleRateHz * 2, header.data() + 28);
-  header[32] = 2;   // bytes per frame
-  header[34] = 16;  // bits per sample
-  std::memcpy(header.data() + 36, "data", 4);
-  put32(data_bytes, header.data() + 40);
+  const auto header = wav_header(kSampleRateHz, data_bytes);
   return std::fwrite(header.data(), 1, header.size(), file_) == header.size();
 }
 
@@ -69,7 +53,7 @@ int SpeechOutput::open(const std::string& path) {
   format_ = format_of(path);
   file_ = owned_ ? std::fopen(path.c_str(), "wb") : stdout;
   if (file_ == nullptr) return fail();
-  return format_ != "wav" || write_header(kUnknownSize) ? kExitOk : fail();
+  return format_ != "wav" || write_header(kUnknownWavSize) ? kExitOk : fail();
 }
 
 int SpeechOutput::write(const float* samples, size_t count) {
@@ -112,7 +96,7 @@ int SpeechOutput::finish(const rill_result* result) {
     return exit_code != kExitOk ? exit_code : close_code;
   }
   const uint64_t data_bytes = 2 * num_samples_;
-  if (data_bytes < kUnknownSize - kHeaderBytes) {
+  if (data_bytes < kUnknownWavSize - kWavHeaderBytes) {
     if (std::fseek(file_, 0, SEEK_SET) != 0 || !write_header(static_cast<uint32_t>(data_bytes)))
       return fail();
   }

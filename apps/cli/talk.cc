@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rill talk: one turn of a spoken conversation: a spoken question in, the reply's text on stdout
-// and its speech as WAV.
+// and its speech as a sound file. Or, with --mic, a live conversation.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"
@@ -9,6 +9,7 @@
 #include "speech_output.h"
 #include "speech_request.h"
 #include "talk_history.h"
+#include "talk_mic.h"
 
 namespace rill::cli {
 namespace {
@@ -21,11 +22,13 @@ struct TalkOptions {
   std::string output;
   std::string system;
   std::string history;
+  MicrophoneOptions microphone;
+  bool live = false;  ///< --mic
 };
 
 int make_request(const TalkOptions& options, RequestHandle& request) {
   std::vector<KeyValue> pairs = collect_speech_options(options.speech);
-  if (!options.history.empty()) pairs.emplace_back("return_codes", "true");
+  if (!options.history.empty() || options.live) pairs.emplace_back("return_codes", "true");
   const int exit_code = make_speech_request(RILL_TASK_S2S, pairs, request);
   if (exit_code != kExitOk || options.system.empty()) return exit_code;
   ErrorSlot error;
@@ -61,17 +64,42 @@ int reply(const TalkOptions& options, Runtime& runtime, rill_request* request,
   return exit_code != kExitOk ? exit_code : finish_code;
 }
 
+int check_input(const TalkOptions& options) {
+  if (options.live == options.audio.empty()) {
+    if (options.live && !options.output.empty())
+      return report_usage("--output and --mic: the reply is played, not written", "talk");
+    return check_sound_path(options.output, "talk");
+  }
+  return report_usage(
+      options.live ? "AUDIO and --mic: give one of them" : "AUDIO or --mic is missing", "talk");
+}
+
+int talk_live(TalkOptions& options) {
+  RequestHandle checked;  // so that a wrong option is found before the model is loaded
+  Runtime runtime;
+  TalkHistory history(options.history);
+  int exit_code = make_request(options, checked);
+  if (exit_code == kExitOk) exit_code = history.load();
+  if (exit_code == kExitOk) exit_code = open_engine(options.engine, runtime);
+  if (exit_code == kExitOk) exit_code = open_model(options.model, runtime);
+  if (exit_code != kExitOk) return exit_code;
+  return talk_to_microphone(options.microphone, runtime, history,
+                            [&](RequestHandle& request) { return make_request(options, request); });
+}
+
 int talk(TalkOptions& options) {
+  options.model.for_speech = true;
+  const int input_code = check_input(options);
+  if (input_code != kExitOk) return input_code;
+  if (options.live) return talk_live(options);
   RequestHandle request;
   Runtime runtime;
   std::string question;
   TalkHistory history(options.history);
-  options.model.for_speech = true;
-  int exit_code = check_sound_path(options.output, "talk");
-  if (exit_code == kExitOk) exit_code = make_request(options, request);
+  int exit_code = make_request(options, request);
   if (exit_code == kExitOk) exit_code = read_bytes(options.audio, question);
-  if (exit_code == kExitOk && !options.history.empty())
-    exit_code = history.add_turns(request.get());
+  if (exit_code == kExitOk) exit_code = history.load();
+  if (exit_code == kExitOk) exit_code = history.add_turns(request.get());
   if (exit_code == kExitOk) exit_code = open_engine(options.engine, runtime);
   if (exit_code == kExitOk) exit_code = open_model(options.model, runtime);
   ResultHandle result;
@@ -86,9 +114,23 @@ int talk(TalkOptions& options) {
 void add_talk_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TalkOptions>();
   CLI::App* command = app.add_subcommand("talk", "One spoken turn: answer a spoken question");
-  command
-      ->add_option("AUDIO", options->audio, "The question: an audio file, or - for standard input")
-      ->required();
+  command->add_option("AUDIO", options->audio,
+                      "The question: an audio file, or - for standard input");
+  with_env(command->add_flag("--mic", options->live,
+                             "Talk with the microphone and the loudspeaker until Ctrl-C"));
+  with_env(command
+               ->add_option("--mic-device", options->microphone.microphone,
+                            "ALSA's name of the microphone")
+               ->capture_default_str());
+  with_env(command
+               ->add_option("--speaker-device", options->microphone.speaker,
+                            "ALSA's name of the loudspeaker; none: do not play replies")
+               ->capture_default_str());
+  with_env(command
+               ->add_option("--pause-ms", options->microphone.pause_ms,
+                            "With --mic: the silence that ends a question")
+               ->check(CLI::Range(100, 10000))
+               ->capture_default_str());
   with_env(command->add_option(
       "-o,--output", options->output,
       "Sound file for the spoken reply (.wav, .flac, .opus, .ogg), or - for standard output (then "
@@ -104,7 +146,8 @@ void add_talk_command(CLI::App& app, int& exit_code) {
   command->footer(
       "Example:\n"
       "  rill talk question.wav -o reply.wav\n"
-      "  rill talk next.wav -o reply2.wav --history conversation");
+      "  rill talk next.wav -o reply2.wav --history conversation\n"
+      "  rill talk --mic");
   command->callback([options, &exit_code] { exit_code = talk(*options); });
 }
 
