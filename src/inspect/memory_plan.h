@@ -18,9 +18,9 @@ namespace rill::inspect {
 
 /// What is planned.
 struct PlanOptions {
-  size_t context = 0;            ///< tokens of each sequence, at least 1
-  size_t batch = 1;              ///< sequences that are decoded together, at least 1
-  std::optional<DType> kv_type;  ///< F32 or F16; without it F16, for speech packages F32
+  size_t context = 0;                 ///< tokens of each sequence, at least 1
+  size_t batch = 1;                   ///< sequences that are decoded together, at least 1
+  std::optional<DType> kv_type = {};  ///< F32 or F16; without it F16, for speech packages F32
 };
 
 /// Reads "ctx=32768,batch=2,kv=f16"; ctx is needed, the others have defaults.

@@ -20,17 +20,18 @@ namespace rill::measure {
 /// Scored are the tokens after a window's middle, of them only the last `stride`: with the default
 /// stride these are the ones that llama-perplexity scores.
 struct PerplexityOptions {
-  std::string model;      ///< a GGUF, a checkpoint directory, or a speech package's directory
-  std::string reference;  ///< another model with the same vocabulary to compare with; or empty
+  std::string model;           ///< a GGUF, a checkpoint directory, or a speech package's directory
+  std::string reference = {};  ///< another model with the same vocabulary to compare with; or empty
   std::string text;
   bool text_is_ids = false;  ///< `text` holds token ids, apart by white space; no token is added
   size_t window = 512;       ///< at least 4; a shorter text is one window
   size_t stride = 0;         ///< 0: as window
   size_t max_windows = 0;    ///< 0: all
   DType kv_type = DType::kF32;
-  std::string logits_path;  ///< also write the scored positions' logits there, F32 [positions, V]
+  std::string logits_path =
+      {};  ///< also write the scored positions' logits there, F32 [positions, V]
   /// Told the part done; false ends the work.
-  std::function<bool(double)> progress;
+  std::function<bool(double)> progress = {};
 };
 
 /// Runs the model, and the reference, over the text. Keys of the answer: docs/cli.md. The sums are

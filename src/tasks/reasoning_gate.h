@@ -16,10 +16,10 @@ namespace rill::tasks {
 class ReasoningGate : public session::TokenConstraint {
  public:
   struct Options {
-    std::optional<int32_t> open_id;   ///< <think>
-    std::optional<int32_t> close_id;  ///< </think>
-    std::optional<size_t> budget;     ///< most tokens of reasoning; unset: no limit
-    bool starts_open = false;         ///< the prompt ended with an open <think>
+    std::optional<int32_t> open_id;     ///< <think>
+    std::optional<int32_t> close_id;    ///< </think>
+    std::optional<size_t> budget = {};  ///< most tokens of reasoning; unset: no limit
+    bool starts_open = false;           ///< the prompt ended with an open <think>
     size_t vocab_size = 0;
   };
 
