@@ -116,18 +116,15 @@ TEST_P(MemoryPlan, ActivationsAreThoseOfALongPrompt) {
   ASSERT_TRUE(rows);
   auto state = model::lfm2::SequenceState::create(config, DType::kF32);
   ASSERT_TRUE(state);
-  // The second run takes place in what the first has shown to be needed.
-  for (int run = 0; run < 2; ++run) {
-    scratch.release();
-    state->reset();
-    ASSERT_TRUE(backbone_->forward(context, rows->mat(), *state, rows->mat()));
-  }
+  ASSERT_TRUE(backbone_->forward(context, rows->mat(), *state, rows->mat()));
   const auto planned_bytes = static_cast<double>(planned("activation_bytes", "ctx=512"));
   const double used = static_cast<double>(scratch.reserved_bytes()) +
                       static_cast<double>(rows->mat().rows * rows->mat().cols * sizeof(float));
-  // The arena grows by half each time, and not every row chooses the same expert.
+  // Not every row chooses the same expert.
   EXPECT_LT(planned_bytes, used * 1.6);
-  EXPECT_GT(planned_bytes, used * 0.6);
+  // The arena's last block is at most one and a half times those before it, which were all full:
+  // at least two fifths of what it holds were in use.
+  EXPECT_GT(planned_bytes, used * 0.4);
 }
 
 TEST_P(MemoryPlan, BatchMultipliesTheState) {
