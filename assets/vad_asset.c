@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The speech detector's weights, or nothing. RILL_VAD_EMBEDDED: the build has an object with their bytes. */
+ * The speech detector's weights, or nothing. RILL_VAD_EMBEDDED: the build has an object with their
+ * bytes. */
 #include "vad_asset.h"
 
 #ifdef RILL_VAD_EMBEDDED

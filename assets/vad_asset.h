@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The speech detector's weights that a program carries inside, if they were installed when it was built. */
+ * The speech detector's weights that a program carries inside, if they were installed when it was
+ * built. */
 #ifndef RILL_ASSETS_VAD_ASSET_H_
 #define RILL_ASSETS_VAD_ASSET_H_
 

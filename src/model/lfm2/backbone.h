@@ -50,8 +50,8 @@ class Backbone {
   /// Errors: kContextFull (past config().context_length), kOutOfMemory, kInternal (a hidden state
   /// that is not finite).
   ///         After an error the state must be dropped or truncated to a checkpoint; of several
-  ///         states that ran at most kMaxPieceSteps steps, those that have moved on and whose hidden
-  ///         rows are finite are as if the others had not been there.
+  ///         states that ran at most kMaxPieceSteps steps, those that have moved on and whose
+  ///         hidden rows are finite are as if the others had not been there.
   /// Cost:   no heap allocation once scratch has grown and state.reserve() has made room.
   /// With a trace all steps are computed in one piece; stage names are those of docs/model.md.
   Status forward(ops::Context& context, ConstMat inputs, SequenceState& state, Mat hidden,

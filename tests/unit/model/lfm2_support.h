@@ -84,7 +84,7 @@ struct TinySpec {
   uint32_t experts = 0;  // sparse from layer 1 on
   uint32_t expert_I = 16;
   bool conv_bias = false;
-  bool q8_0 = false;  // matrices of whole blocks as Q8_0
+  bool q8_0 = false;             // matrices of whole blocks as Q8_0
   DType matrices = DType::kF32;  // another type for them
   std::string final_norm = "token_embd_norm.weight";
   std::string left_out = {};  // tensors that are not written
@@ -111,7 +111,8 @@ class TinyModel {
     if (spec.window > 0) builder_.u32(key("attention.sliding_window"), spec.window);
     if (spec.experts > 0) {
       builder_.u32(key("expert_count"), spec.experts).u32(key("expert_used_count"), 2);
-      builder_.u32(key("expert_feed_forward_length"), spec.expert_I).u32(key("leading_dense_block_count"), 1);
+      builder_.u32(key("expert_feed_forward_length"), spec.expert_I)
+          .u32(key("leading_dense_block_count"), 1);
       builder_.u32(key("expert_gating_func"), 2);
     }
     add_tensors();
