@@ -11,7 +11,6 @@ what they predict is compared: between the programs on one file, and between eac
 
 import argparse
 import json
-import re
 import shlex
 import subprocess
 import sys
@@ -32,7 +31,7 @@ class Programs:
 
     def rill(self, *arguments):
         command = [self.rill_path, *map(str, arguments), "-t", self.threads]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(command, check=True, capture_output=True).stdout.decode(errors="replace")
 
     def llama(self, tool, *arguments):
         name = str(Path(self.directory) / tool) if self.directory else tool
@@ -85,28 +84,16 @@ def between_programs(programs, folder, model, text, window):
             "kl": kl.mean()}
 
 
-def greedy(programs, folder, model, prompt, count):
-    """Lets llama.cpp go on greedily, and asks rill after each token whether it would have said the same.
-
-    Returns the tokens compared, and those where rill prefers another one, with how much less it likes llama.cpp's.
-    """
-    out = programs.llama("llama-completion", "-m", model, "-p", prompt, "-n", count, "--temp", "0", "-t", programs.threads,
-                         "-no-cnv", "--no-warmup", "--ignore-eos", "--no-display-prompt", "--special").stdout.decode()
-    ids = {}
-    for name, text in (("prompt", prompt), ("all", prompt + out)):
-        (folder / f"{name}.txt").write_text(text)
-        listed = programs.llama("llama-tokenize", "-m", model, "-f", folder / f"{name}.txt", "--ids").stdout.decode()
-        ids[name] = [int(word) for word in re.findall(r"\d+", listed[listed.rindex("["):])]
-    tokens = ids["all"]
-    (folder / "ids.txt").write_text(" ".join(map(str, tokens)))
-    logits = folder / "greedy.logits"
-    report = json.loads(programs.rill("perplexity", folder / "ids.txt", "--ids", "-m", model, "-c", len(tokens), "--logits",
-                                      logits, "--json", "--kv-type", "f16"))
-    rows = np.fromfile(logits, np.float32).reshape(report["scored"], -1)
-    said = np.array(tokens[-report["scored"]:])
-    from_reply = slice(max(0, report["scored"] - replies), None)
-    behind = (rows.max(axis=1) - rows[np.arange(len(said)), said])[from_reply]
-    return len(behind), behind[behind > 0]
+def greedy(programs, model, prompt, count):
+    """The greedy continuations of both programs: how many characters are the same, and both texts."""
+    ours = programs.rill("complete", prompt, "-m", model, "-n", count, "--temp", "0", "--repeat-penalty", "1")
+    theirs = programs.llama("llama-completion", "-m", model, "-p", prompt, "-n", count, "--temp", "0", "--repeat-penalty",
+                            "1", "-t", programs.threads, "-no-cnv", "--no-warmup", "--no-display-prompt").stdout
+    # The programs end differently after a part of a character, and llama.cpp does not print zero bytes.
+    theirs = theirs.decode(errors="replace").replace(" [end of text]", "")
+    ours, theirs = (text.replace("\0", "").rstrip("\ufffd \n") for text in (ours, theirs))
+    same = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
+    return same, ours, theirs
 
 
 def quantize(programs, model, kind, folder):
@@ -144,10 +131,10 @@ def main():
                       f"{row['rms']:.5f} | {row['spread']:.2f} | {row['kl']:.2e} | {path.stat().st_size} |", flush=True)
                 errors[author] = json.loads(programs.rill("perplexity", arguments.text, "-m", path, "--kl", arguments.model,
                                                           "-c", arguments.window, "--json"))
-                if arguments.prompt and author == "rill":
-                    count, behind = greedy(programs, folder, path, arguments.prompt, 48)
-                    print(f"greedy, {kind}: {count - len(behind)} of {count} tokens are rill's first choice, the others "
-                          f"are behind by {', '.join(f'{value:.4f}' for value in behind) or 'nothing'}", file=sys.stderr)
+                if arguments.prompt:
+                    same, ours, theirs = greedy(programs, path, arguments.prompt, 48)
+                    parted = "equal" if ours == theirs else f"part after {same} characters: {ours!r} {theirs!r}"
+                    print(f"greedy, {path.name}: {parted}", file=sys.stderr, flush=True)
             error_rows.append((kind, errors))
         print("\n| Type | KL, rill quantize | KL, llama-quantize | Ratio | Perplexity ratio to the original, rill | llama.cpp |")
         print("|---|--:|--:|--:|--:|--:|")
