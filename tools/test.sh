@@ -49,10 +49,10 @@ fuzz_smoke() {
 # Every test runs at least once. What reads untrusted bytes or manages memory runs under the sanitizers; what depends on
 # optimised kernels, and the program itself, in the release build. `--all` builds and runs everything in both.
 sanitized=(base_test tensor_test quant_test format_test audio_test codec_test text_tokenizer_test text_chat_test
-  text_grammar_test convert_test kernel_rows_test matmul_kernel_test session_test model_lfm2_test
-  model_lfm2_audio_test tasks_test)
+  text_grammar_test convert_test kernel_rows_test matmul_kernel_test session_test prefix_cache_test
+  model_lfm2_test model_lfm2_audio_test tasks_test)
 only_sanitized=(base_test tensor_test quant_test format_test audio_test codec_test text_tokenizer_test text_chat_test
-  text_grammar_test convert_test)
+  text_grammar_test convert_test prefix_cache_test)
 pattern() { local IFS='|'; echo "^($*)\$"; }
 
 if [ "${1:-}" = --all ]; then
@@ -63,8 +63,8 @@ if [ "${1:-}" = --all ]; then
   step "dev: tests" run_tests dev -LE slow
 else
   release_targets=(rill_cli rill_headers kernel_rows_test matmul_kernel_test ops_test matmul_test session_test
-    model_lfm2_test model_lfm2_audio_test model_silero_vad_test tasks_test inspect_test measure_test
-    verify_test conformance_lfm2_text_test
+    model_lfm2_test model_lfm2_audio_test model_silero_vad_test tasks_test conversation_test inspect_test
+    measure_test verify_test conformance_lfm2_text_test
     conformance_audio_test api_c_test api_cpp_test api_header_example api_docs_example api_text_example cli_parts_test start_tier
     kernel_bench)
   step "release: build" build release "${release_targets[@]}"

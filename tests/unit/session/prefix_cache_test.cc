@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "session/generator.h"
+#include "support/test_data.h"
 #include "unit/model/lfm2_support.h"
 
 namespace rill::session {
@@ -40,7 +41,7 @@ class PrefixCacheTest : public testing::Test {
  protected:
   void SetUp() override {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = testing::TempDir() + "rill_prefix_cache_" + info->name();
+    directory_ = test::temp_path(info->name());
     fs::remove_all(directory_);
   }
   void TearDown() override { fs::remove_all(directory_); }

@@ -10,6 +10,7 @@
 
 #include "session/generator.h"
 #include "session/snapshot_format.h"
+#include "support/test_data.h"
 #include "unit/model/lfm2_support.h"
 
 namespace rill::session {
@@ -296,7 +297,7 @@ TEST_F(SnapshotTest, DoesNotSaveASlidingWindow) {
 }
 
 TEST_F(SnapshotTest, FilesHoldTheSameBytes) {
-  const std::string path = testing::TempDir() + "rill_snapshot_test.state";
+  const std::string path = test::temp_path("snapshot.state");
   Sequence sequence = make(*tiny_.backbone, DType::kF16);
   append(sequence, some_tokens(300, 64));
   ASSERT_TRUE(save_snapshot_file(path, sequence, nullptr, {}));
