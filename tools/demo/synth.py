@@ -14,6 +14,7 @@ import random
 import sys
 import time
 
+import sentences
 import world
 
 # ---------------------------------------------------------------- flite
@@ -141,27 +142,6 @@ TTS_VOICES = {
     "uk_male": ("flite", "awb"),
     "uk_female": ("espeak", "en+f2"),
 }
-ACCENTS = ["en-us", "en", "en-gb-scotland", "en-gb-x-gbclan", "en-gb-x-gbcwmd", "en-us-nyc", "en-029"]
-VARIANTS = [
-    "",
-    "+m1",
-    "+m2",
-    "+m3",
-    "+m4",
-    "+m5",
-    "+m6",
-    "+f1",
-    "+f2",
-    "+f3",
-    "+f4",
-    "+klatt",
-    "+klatt2",
-    "+klatt4",
-    "+Annie",
-    "+Andy",
-    "+steph2",
-    "+iven",
-]
 HELD_OUT_VOICE = "en-gb-x-rp+f5"  # neither this accent nor this variant is used in training
 
 
@@ -172,12 +152,8 @@ def speak_tts(text, voice):
 
 def speak_any(text, r):
     """A random listening voice: (pcm, rate, word ends, name)."""
-    x = r.random()
-    if x < 0.22:
-        v = r.choice(["slt", "rms", "awb", "kal16"])
-        return *flite(text, v, r.uniform(0.8, 1.1)), "flite-" + v
-    v = r.choice(ACCENTS) + r.choice(VARIANTS)
-    return *espeak(text, v, r.randint(145, 205), r.randint(30, 70), r.randint(30, 70)), "espeak-" + v
+    kind, v, settings = sentences.listening_voice(r)
+    return *(flite if kind == "flite" else espeak)(text, v, *settings), f"{kind}-{v}"
 
 
 class Writer:
@@ -193,53 +169,36 @@ class Writer:
 
 def main(out, scale=1.0):
     os.makedirs(out, exist_ok=True)
-    r = random.Random(20)
-
-    def draw(n, held):
-        got, seen = [], set()
-        while len(got) < n:
-            s = world.statement(r)
-            if world.is_held_out(s) == held and s not in seen:
-                got.append(s)
-                seen.add(s)
-                if held and len(seen) > 400:
-                    seen.clear()
-            elif not held and len(seen) > 3000:
-                seen.clear()
-        return got
-
+    r = random.Random(sentences.SEED)
     t0 = time.time()
     # 1. Question and answer pairs, each question heard in many voices, each answer spoken once.
-    pairs = {}
-    for _ in range(60000):
-        q, a = world.question(r)
-        pairs[q] = a
+    pairs = sentences.question_pairs(r)
     w = Writer(f"{out}/answers")
     for a in sorted(set(pairs.values())):
         w.add(*speak_tts(a, "us_female"), text=a, voice="us_female", held=world.is_held_out(a))
     w = Writer(f"{out}/questions")
     for q in sorted(pairs):
-        for k in range(int(12 * scale)):
+        for k in range(int(sentences.LISTENING_CLIPS * scale)):
             pcm, sr, ends, v = speak_any(q, r)
             w.add(pcm, sr, ends, text=q, answer=pairs[q], voice=v, held=world.is_held_out(q))
     print("questions", time.time() - t0, flush=True)
     # 2. Speaking voices: training and held-out sentences.
     w = Writer(f"{out}/tts")
-    for v in TTS_VOICES:
-        for s in draw(int(1700 * scale), False):
+    for v in sentences.SPEAKING_VOICES:
+        for s in sentences.draw(r, int(sentences.TRAINING_SENTENCES * scale), False):
             w.add(*speak_tts(s, v), text=s, voice=v, held=False)
-        for s in draw(40, True):
+        for s in sentences.draw(r, sentences.HELD_OUT_SENTENCES, True):
             w.add(*speak_tts(s, v), text=s, voice=v, held=True)
     print("tts", time.time() - t0, flush=True)
     # 3. Listening voices.
     w = Writer(f"{out}/asr")
-    for s in draw(int(7500 * scale), False):
+    for s in sentences.draw(r, int(7500 * scale), False):
         pcm, sr, ends, v = speak_any(s, r)
         w.add(pcm, sr, ends, text=s, voice=v, held=False)
-    for s in draw(300, True):
+    for s in sentences.draw(r, 300, True):
         pcm, sr, ends, v = speak_any(s, r)
         w.add(pcm, sr, ends, text=s, voice=v, held=True)
-    for s in draw(150, True):
+    for s in sentences.draw(r, 150, True):
         w.add(*espeak(s, HELD_OUT_VOICE, r.randint(150, 190)), text=s, voice="heldout", held=True)
     print("asr", time.time() - t0, flush=True)
 
