@@ -8,6 +8,7 @@
 #include "model/lfm2/backbone.h"
 #include "model/lfm2_audio/prompts.h"
 #include "ops/elementwise.h"
+#include "support/recorded_bits.h"
 
 namespace rill::audio_test {
 namespace {
@@ -135,6 +136,21 @@ TEST(AudioAsr, GreedyTokensEqualTheReferenceInEveryQuantization) {
       EXPECT_EQ(transcribe(*model, compute, clip).tokens,
                 int_list(*vectors.find(clip)->find("tokens")))
           << quantization << " " << clip;
+    }
+  }
+}
+
+TEST(AudioAsr, EveryTierGivesTheRecordedBits) {
+  Compute compute;
+  for (const std::string quantization : {"F16", "Q4_0"}) {
+    const auto model = load_package(quantization, compute);
+    for (const std::string clip : {"clip_hello", "clip_fox", "clip_ja"}) {
+      const GreedyRun run = transcribe(*model, compute, clip);
+      std::vector<float> values = run.prefill;
+      for (const std::vector<float>& step : run.logits)
+        values.insert(values.end(), step.begin(), step.end());
+      test::expect_recorded_bits("audio.asr.values." + quantization + "." + clip, values);
+      test::expect_recorded_ids("audio.asr.ids." + quantization + "." + clip, run.tokens);
     }
   }
 }

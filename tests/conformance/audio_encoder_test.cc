@@ -6,6 +6,7 @@
 
 #include "audio_support.h"
 #include "model/conformer/config.h"
+#include "support/recorded_bits.h"
 
 namespace rill::audio_test {
 namespace {
@@ -100,6 +101,20 @@ TEST(AudioEncoder, ThreadsAndPackingDoNotChangeABit) {
       Compute many(threads);
       EXPECT_EQ(embed(*model, many, mel.mat()), want) << quantization << " " << threads;
     }
+  }
+}
+
+TEST(AudioEncoder, EveryTierGivesTheRecordedBits) {
+  Compute compute;
+  for (const std::string quantization : {"F16", "Q4_0"}) {
+    const auto model = load_package(quantization, compute);
+    for (const std::string clip : {"clip_hello", "clip_fox", "clip_ja"}) {
+      test::expect_recorded_bits("audio.encoder." + quantization + "." + clip,
+                                 embed(*model, compute, features(clip).mat()));
+    }
+    // Several blocks of the subsampling.
+    test::expect_recorded_bits("audio.encoder." + quantization + ".long",
+                               embed(*model, compute, long_features(521).mat()));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "model/lfm2/backbone.h"
 #include "model/lfm2_audio/prompts.h"
 #include "ops/elementwise.h"
+#include "support/recorded_bits.h"
 
 namespace rill::audio_test {
 namespace {
@@ -47,6 +48,13 @@ std::vector<Step> steps_of(const Json& run) {
 std::vector<Step> frames_of(const Json& run) {
   std::vector<Step> out = steps_of(run);
   std::erase_if(out, [](const Step& step) { return step.size() == 1; });
+  return out;
+}
+
+/// All ids and codes of a run.
+std::vector<int32_t> flat(const std::vector<Step>& steps) {
+  std::vector<int32_t> out;
+  for (const Step& step : steps) out.insert(out.end(), step.begin(), step.end());
   return out;
 }
 
@@ -127,6 +135,7 @@ void expect_frames(const Model& model, Compute& compute, const AudioVectors& vec
   EXPECT_LT(relative_rms(std::span(got).first(num_compared), std::span(logits).first(num_compared)),
             kTolerance)
       << name;
+  test::expect_recorded_bits("audio.frame_logits." + name, std::span(got).first(num_compared));
 }
 
 TEST(Depthformer, LogitsAndCodesEqualTheReference) {
@@ -212,9 +221,12 @@ TEST(AudioTts, GreedySpeechEqualsTheReference) {
     SpokenText speech(*model, compute, reference_prompt("tts_" + name));
     std::vector<Step> want = steps_of(*runs.find(name));
     want.pop_back();  // <|im_end|> after the end frame, which nothing uses
-    EXPECT_EQ(speech.run(), want) << name;
+    const std::vector<Step> got = speech.run();
+    EXPECT_EQ(got, want) << name;
     EXPECT_LT(relative_rms(speech.hidden, vectors.floats(name + ".frame_hidden")), kTolerance)
         << name;
+    test::expect_recorded_ids("audio.tts.steps." + name, flat(got));
+    test::expect_recorded_bits("audio.tts.hidden." + name, speech.hidden);
   }
 }
 
@@ -264,9 +276,9 @@ TEST(Detokenizer, SpeechOfWholeRepliesEqualsTheReference) {
   const Json runs = read_json("tts");
   for (const std::string name : {"en_us_male", "en_uk_female", "ja"}) {
     const auto codes = spoken_codes(frames_of(*runs.find(name)), end_code_of(*model));
-    EXPECT_LT(relative_rms(decode(*model, compute, codes, 1), vectors.floats(name + ".waveform")),
-              kWaveformTolerance)
-        << name;
+    const std::vector<float> pcm = decode(*model, compute, codes, 1);
+    EXPECT_LT(relative_rms(pcm, vectors.floats(name + ".waveform")), kWaveformTolerance) << name;
+    test::expect_recorded_bits("audio.pcm." + name, pcm);
   }
 }
 
@@ -284,6 +296,7 @@ TEST(Detokenizer, TheCutIntoPushesDoesNotChangeABit) {
   const std::vector<int32_t> codes = many_codes(70);
   const std::vector<float> whole = decode(*model, compute, codes, 70);
   EXPECT_EQ(whole.size(), 70 * model->speech()->detokenizer().frame_samples());
+  test::expect_recorded_bits("audio.pcm.long", whole);
   for (const size_t frames : {1u, 2u, 7u, 64u})
     EXPECT_EQ(decode(*model, compute, codes, frames), whole) << frames;
   Compute many(5);

@@ -9,8 +9,8 @@
 #include <map>
 
 #include "base/json.h"
-#include "recorded_bits.h"
 #include "session/generator.h"
+#include "support/recorded_bits.h"
 #include "support/test_data.h"
 #include "unit/model/lfm2_support.h"
 

@@ -10,9 +10,12 @@
 #include <memory>
 #include <string>
 
+#include "audio/log_mel.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/str_cat.h"
+#include "model/conformer/config.h"
+#include "support/recorded_bits.h"
 #include "task_support.h"
 
 namespace rill::tasks {
@@ -65,6 +68,23 @@ TEST_F(TranscribeTest, GivesTheReferencesIdsForEveryClip) {
     ASSERT_EQ(want.back(), model().special_ids().im_end);
     want.pop_back();
     EXPECT_EQ(ids, want) << "clip " << i;
+  }
+}
+
+// Ids may agree by luck; the encoder's rows do not.
+TEST_F(TranscribeTest, EveryTierGivesTheRecordedBits) {
+  for (const size_t index : {0u, 10u}) {
+    const auto mel = audio::log_mel(clip(index), model().log_mel_config());
+    ASSERT_TRUE(mel.has_value());
+    const size_t steps = model::conformer::num_steps(mel->rows());
+    auto rows = Tensor::create(steps, model().backbone().config().hidden_size);
+    ASSERT_TRUE(rows.has_value());
+    ASSERT_TRUE(model().embed_speech(machine_.context, mel->mat(), rows->mat()));
+    const std::string name = cat("demo.asr_", index);
+    test::expect_recorded_bits(name + ".encoder", {rows->data(), steps * rows->cols()});
+    const auto transcript = run(clip(index));
+    ASSERT_TRUE(transcript.has_value());
+    test::expect_recorded_ids(name + ".ids", transcript->segments[0].tokens);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/str_cat.h"
+#include "support/recorded_bits.h"
 #include "task_support.h"
 #include "tasks/audio_input.h"
 #include "tasks/s2s.h"
@@ -142,6 +143,7 @@ TEST_F(SpeechTest, SpokenTextHasTheReferencesLength) {
     const Spoken spoken = speak(greedy_text(run));
     EXPECT_EQ(spoken.error, "");
     EXPECT_EQ(spoken.pcm.size(), static_cast<size_t>(run.find("samples")->as_int())) << name;
+    test::expect_recorded_bits(cat("audio.tts.pcm.", name), spoken.pcm);
   }
 }
 
@@ -243,6 +245,7 @@ TEST_F(SpeechTest, RepliesFollowTheReferenceStepByStep) {
     EXPECT_EQ(steps_of(stream.steps()), steps_of(*runs.find(name))) << name;
     EXPECT_EQ(spoken.text, runs.find(name)->find("text")->as_string());
     EXPECT_TRUE(stream.ended());
+    test::expect_recorded_bits(cat("audio.s2s.pcm.", name), spoken.pcm);
   }
 }
 
