@@ -63,7 +63,7 @@ if [ "${1:-}" = --all ]; then
   step "dev: tests" run_tests dev -LE slow
 else
   release_targets=(rill_cli rill_headers kernel_rows_test matmul_kernel_test ops_test matmul_test session_test
-    model_lfm2_test model_lfm2_audio_test model_silero_vad_test tasks_test conversation_test inspect_test
+    model_lfm2_test model_lfm2_audio_test model_silero_vad_test tasks_test conversation_test grammar_constraint_test inspect_test
     measure_test verify_test conformance_lfm2_text_test
     conformance_audio_test api_c_test api_cpp_test api_header_example api_docs_example api_text_example cli_parts_test start_tier
     kernel_bench)
