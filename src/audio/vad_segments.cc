@@ -40,9 +40,12 @@ void SpeechFinder::push(std::span<const float> probabilities) {
     if (probability >= options_.threshold) {
       pending_end_.reset();
       if (!start_) start_ = sample;
-    } else if (start_ && probability < options_.release) {
-      if (!pending_end_) pending_end_ = sample;
-      if (sample - *pending_end_ >= options_.min_silence) close_open(*pending_end_);
+    } else if (start_) {
+      const bool is_silent = probability < options_.release;
+      if (is_silent && !pending_end_) pending_end_ = sample;
+      const int64_t pause = pending_end_ ? sample - *pending_end_ : 0;
+      if (pause >= (is_silent ? options_.min_silence : options_.max_doubt))
+        close_open(*pending_end_);
     }
     settle_open(pending_end_.value_or(sample));
     // No later segment can be near enough to share the gap.

@@ -20,6 +20,9 @@ struct SpeechSegmentOptions {
   int64_t min_speech = 4000;   ///< only longer segments are kept
   int64_t min_silence = 1600;  ///< a pause ends speech when it has lasted this long
   int64_t padding = 480;       ///< added on both sides, or half the gap between neighbours
+  /// A pause also ends speech after this long if it is only doubtful (from release to threshold),
+  /// so that no signal must be kept longer. The reference waits for ever.
+  int64_t max_doubt = 480000;
 };
 
 /// Finds segments while the signal comes in: padded, ascending, not overlapping. Which segments

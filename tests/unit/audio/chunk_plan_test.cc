@@ -173,6 +173,22 @@ TEST(FindSpeech, BlocksBetweenReleaseAndThresholdKeepAPendingEnd) {
   EXPECT_EQ(found("########----------###"), (Ranges{{0, 21 * 512}}));
 }
 
+TEST(FindSpeech, ADoubtfulPauseEndsSpeechInTheEnd) {
+  SpeechSegmentOptions options;
+  options.max_doubt = 20 * 512;
+  const std::string doubt(20, '-');
+  const auto found_in = [&](const std::string& text) {
+    return find_speech(blocks(text), static_cast<int64_t>(text.size()) * 512, options);
+  };
+  const SampleRange first = {0, 4096 + 480};
+  EXPECT_EQ(found_in("########." + doubt.substr(1) + "###"), (Ranges{{0, 31 * 512}}));
+  EXPECT_EQ(found_in("########." + doubt + "###"), (Ranges{first}));
+  EXPECT_EQ(found_in("########." + doubt + "########"),
+            (Ranges{first, {29 * 512 - 480, 37 * 512}}));
+  // Doubt that no silence came before is speech.
+  EXPECT_EQ(found_in("########" + doubt + doubt), (Ranges{{0, 48 * 512}}));
+}
+
 TEST(FindSpeech, SharesANarrowGapBetweenNeighbours) {
   SpeechSegmentOptions options;
   options.min_silence = 512;
@@ -212,6 +228,7 @@ TEST(SpeechChunker, GivesTheChunksOfTheWholeSignalHoweverItIsCut) {
     const int64_t samples = static_cast<int64_t>(probabilities.size()) * 512 - next(512);
     SpeechSegmentOptions finding;
     if (round % 2 == 1) finding.padding = 480 + next(3000);
+    finding.max_doubt = 1600 + next(40000);
     const SpeechChunkOptions options = {.max_chunk = 16000 + next(200000)};
     const Ranges expected =
         plan_speech_chunks(find_speech(probabilities, samples, finding), samples, options);
@@ -238,18 +255,32 @@ TEST(SpeechChunker, GivesTheChunksOfTheWholeSignalHoweverItIsCut) {
       // Nothing that was needed was dropped.
       const int64_t first = got.size() > before ? got[before].begin : needed;
       ASSERT_GE(first, needed);
-      // What has to be kept of the signal stays within a chunk and a few seconds, as long as the
-      // detector makes up its mind.
-      const auto unsure = std::find_if(probabilities.rend() - static_cast<std::ptrdiff_t>(i),
-                                       probabilities.rend(), [](float p) { return p != 0.4f; });
-      ASSERT_LE((probabilities.rend() - unsure) * 512 - chunker.next_begin(),
-                options.max_chunk + 64000);
+      // What has to be kept of the signal stays within a chunk, a doubtful pause and a few seconds.
+      ASSERT_LE(static_cast<int64_t>(i) * 512 - chunker.next_begin(),
+                options.max_chunk + finding.max_doubt + 64000);
     }
     chunker.finish(samples);
     take();
     ASSERT_EQ(got, expected) << "round " << round;
   }
   EXPECT_GT(total, 1000u);
+}
+
+TEST(SpeechChunker, KeepsLittleOfAnHourOfDoubt) {
+  for (const std::string_view begin : {"########.", "##.", "########", "."}) {
+    SpeechChunker chunker({}, {});
+    int64_t heard = 0;
+    const auto push = [&](std::string_view text) {
+      heard += static_cast<int64_t>(text.size()) * 512;
+      chunker.push(blocks(text), heard);
+      (void)chunker.take();
+    };
+    push(begin);
+    for (int second = 0; second < 3600; ++second) {
+      push("-------------------------------");
+      ASSERT_LE(heard - chunker.next_begin(), 2 * 480000 + 64000) << begin << " " << second;
+    }
+  }
 }
 
 TEST(SpeechChunker, ChunksComeOutAboutASecondAfterTheSpeech) {
