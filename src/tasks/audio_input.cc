@@ -142,8 +142,8 @@ Result<std::vector<float>> AudioInput::read_mono_16k() const {
 }
 
 Result<MonoPieces> AudioInput::open() const {
-  const auto* path = std::get_if<Path>(&source_);
-  if (path != nullptr && path->path != "-") {
+  if (const auto* path = std::get_if<Path>(&source_)) {
+    if (path->path == "-") return open_source(audio::FileSource::standard_input());
     RILL_ASSIGN_OR_RETURN(auto file, audio::FileSource::open(path->path));
     return open_source(std::move(file));
   }

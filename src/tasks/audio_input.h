@@ -67,7 +67,7 @@ class AudioInput {
   ///         kContextFull (past 24 hours).
   [[nodiscard]] Result<std::vector<float>> read_mono_16k() const;
 
-  /// The same piece by piece; standard input is read to its end first.
+  /// The same piece by piece, while a pipe still delivers.
   /// Errors: as above, as far as they show at the beginning.
   [[nodiscard]] Result<MonoPieces> open() const;
 
