@@ -49,7 +49,7 @@ class LiveTranscriber {
     const size_t frame_bytes =
         (is_float ? sizeof(float) : sizeof(int16_t)) * static_cast<size_t>(format.channels);
     std::string bytes;
-    while (interrupt_exit_code() == 0) {
+    while (true) {
       const size_t held = bytes.size();
       bytes.resize(held + kPieceBytes);
       const size_t got = input.read(bytes.data() + held, kPieceBytes);
@@ -61,22 +61,6 @@ class LiveTranscriber {
       bytes.erase(0, frames * frame_bytes);
       if (exit_code == kExitOk) exit_code = pull();
       if (exit_code != kExitOk) return exit_code;
-    }
-    return end();
-  }
-
-  int transcribe_capture(const LiveSource& source) {
-    std::vector<int16_t> samples(static_cast<size_t>(source.pcm.sample_rate_hz / 10 + 1));
-    while (interrupt_exit_code() == 0) {
-      size_t count = 0;
-      int exit_code = source.capture(samples, &count);
-      if (exit_code == kExitOk && count > 0) {
-        const rill_status status = rill_transcript_stream_push_s16(
-            stream_, samples.data(), count, 1, source.pcm.sample_rate_hz, error_.out());
-        exit_code = status == RILL_OK ? pull() : report(status, error_);
-      }
-      if (exit_code != kExitOk) return exit_code;
-      if (count < samples.size()) break;
     }
     return end();
   }
@@ -111,8 +95,12 @@ class LiveTranscriber {
 int run_stream(rill_transcript_stream* stream, const LiveSource& source,
                const TranscriptEventFn& on_event) {
   LiveTranscriber transcriber(stream, on_event);
-  if (source.capture) return transcriber.transcribe_capture(source);
   LiveInput input;
+  if (source.capture) {
+    input.open(source.capture);
+    const int capture_code = transcriber.transcribe_pcm(input, {});
+    return capture_code == kExitOk ? input.check() : capture_code;
+  }
   int exit_code = input.open(source.path);
   if (exit_code != kExitOk) return exit_code;
   const bool is_file = source.path != "-" || begins_audio_file(input.peek(kHeadBytes));
@@ -133,7 +121,10 @@ int transcribe_live(Runtime& runtime, const rill_request* request, double partia
       rill_transcript_stream_start(session, request, partial_seconds, Out(stream), error.out());
   if (status != RILL_OK) return report(status, error);
   int exit_code = kExitOk;
-  {
+  if (source.capture) {
+    const HoldSignals hold;
+    exit_code = run_stream(stream.get(), source, on_event);
+  } else {
     const CancelOnSignal cancel(session);
     exit_code = run_stream(stream.get(), source, on_event);
   }

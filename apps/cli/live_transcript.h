@@ -3,9 +3,7 @@
 // events.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 
 #include "live_input.h"
@@ -21,13 +19,12 @@ using TranscriptEventFn = std::function<int(const rill_transcript_event& event)>
 struct LiveSource {
   std::string path = "-";  ///< audio file; "-" is standard input
   PcmFormat pcm;           ///< of standard input that begins no audio file
-  /// Instead of the path: fills samples (mono, 16-bit, at pcm.sample_rate_hz) and sets the count, 0
-  /// at the end; returns 0, or an exit code after printing why.
-  std::function<int(std::span<int16_t> samples, size_t* count)> capture;
+  CaptureFn capture;       ///< instead of the path: a microphone, mono at 16 kHz
 };
 
-/// Transcribes until the sound ends or a signal comes; what was final by then is the result.
-/// Returns 0, or an exit code after printing why; 130 or 143 after a signal.
+/// Transcribes until the sound ends or a signal comes; what was final by then is the result. A
+/// signal ends only the listening of a microphone: what was said is still transcribed. Returns 0,
+/// or an exit code after printing why; 130 or 143 after a signal.
 int transcribe_live(Runtime& runtime, const rill_request* request, double partial_seconds,
                     const LiveSource& source, const TranscriptEventFn& on_event,
                     ResultHandle& result);

@@ -36,6 +36,8 @@ int check_sound_path(const std::string& path, const std::string& command) {
                       command);
 }
 
+bool streams_sound(const std::string& path) { return format_of(path) == "wav"; }
+
 SpeechOutput::~SpeechOutput() {
   if (owned_ && file_ != nullptr) std::fclose(file_);
 }

@@ -14,6 +14,9 @@ namespace rill::cli {
 /// `command`; paths without an extension (and "-") are for WAV. Returns 0, or the exit code.
 int check_sound_path(const std::string& path, const std::string& command);
 
+/// Whether this kind of file is written while its speech is made.
+[[nodiscard]] bool streams_sound(const std::string& path);
+
 /// A sound file, mono at 24 kHz, of the kind that its name's extension says. The sizes of a WAV
 /// header are filled in at the end where the output can be sought.
 class SpeechOutput {

@@ -23,6 +23,7 @@ struct TranscribeOptions {
   std::string chunk;
   std::string chunk_seconds;
   std::string max_tokens;
+  std::string prompt_lookup;
   std::vector<std::string> request_options;
   bool output_txt = false;
   bool output_srt = false;
@@ -70,6 +71,9 @@ void add_request_options(CLI::App& command, TranscribeOptions& options) {
                               "Longest chunk, at least 1 (default: 30)"));
   with_env(command.add_option("-n,--max-tokens", options.max_tokens,
                               "Most tokens of one chunk's transcript (default: 512)"));
+  with_env(command.add_option("--prompt-lookup", options.prompt_lookup,
+                              "Tokens to guess ahead from the transcript so far; 0 (the default): "
+                              "none. Changes no transcript"));
   with_env(command
                .add_option("--request-option", options.request_options,
                            "Any other option of the request, as key=value; repeatable")
@@ -84,6 +88,7 @@ std::vector<KeyValue> collect_request_options(const TranscribeOptions& options) 
     pairs.emplace_back("audio_chunk_duration_sec", options.chunk_seconds);
   }
   if (!options.max_tokens.empty()) pairs.emplace_back("max_tokens", options.max_tokens);
+  if (!options.prompt_lookup.empty()) pairs.emplace_back("prompt_lookup", options.prompt_lookup);
   for (KeyValue& pair : split_key_values("--request-option", options.request_options)) {
     pairs.push_back(std::move(pair));
   }
@@ -99,9 +104,11 @@ bool writes_files(const TranscribeOptions& options) {
 
 /// Returns 0, or the exit code of a combination that makes no sense.
 int check_input_options(const TranscribeOptions& options) {
+  if (options.live.microphone && !options.audio.empty())
+    return report_usage("AUDIO and --mic: give one of them", "transcribe");
   if (options.live.stream && options.audio.size() > 1)
     return report_usage("--stream: takes one AUDIO, got several", "transcribe");
-  if (!options.live.stream && options.audio.empty())
+  if (!options.live.is_live() && options.audio.empty())
     return report_usage("AUDIO is missing; - is standard input", "transcribe");
   return kExitOk;
 }
@@ -120,11 +127,13 @@ int check_output_options(const TranscribeOptions& options) {
                                 : "--output-file: needs -otxt, -osrt, -ovtt or -oj",
                         "transcribe");
   }
-  const bool from_pipe = options.live.stream && options.audio.empty();
-  for (const std::string& path : from_pipe ? std::vector<std::string>{"-"} : options.audio) {
+  const bool is_nameless = options.live.is_live() && options.audio.empty();
+  for (const std::string& path : is_nameless ? std::vector<std::string>{"-"} : options.audio) {
     if (path == "-" && writes_files(options) && options.output_file.empty()) {
-      return report_usage("standard input has no name for the files beside it; add --output-file",
-                          "transcribe");
+      return report_usage(
+          (options.live.microphone ? std::string("the microphone") : "standard input") +
+              " has no name for the files beside it; add --output-file",
+          "transcribe");
     }
   }
   return kExitOk;
@@ -171,7 +180,7 @@ int transcribe(const TranscribeOptions& options) {
   exit_code = open_engine(options.engine, runtime);
   if (exit_code == kExitOk) exit_code = open_model(options.model, runtime);
   if (exit_code != kExitOk) return exit_code;
-  if (options.live.stream) return transcribe_stream(options, runtime, request.get());
+  if (options.live.is_live()) return transcribe_stream(options, runtime, request.get());
 
   int first_failure = kExitOk;
   for (const std::string& path : options.audio) {
@@ -206,7 +215,8 @@ void add_transcribe_command(CLI::App& app, int& exit_code) {
       "Example:\n"
       "  rill transcribe -m LFM2.5-Audio-1.5B-GGUF talk.wav -osrt\n"
       "  ffmpeg -i talk.mkv -f wav - | rill transcribe -\n"
-      "  arecord -r 16000 -f S16_LE -t raw | rill transcribe --stream");
+      "  ffmpeg -i talk.mkv -f s16le -ac 1 -ar 16000 - | rill transcribe --stream\n"
+      "  rill transcribe --mic");
   command->callback([options, &exit_code] { exit_code = transcribe(*options); });
 }
 

@@ -10,11 +10,14 @@
 #include <nlohmann/json.hpp>
 
 #include "exit_codes.h"
+#include "microphone.h"
 #include "output.h"
 #include "recognizer.h"
 
 namespace rill::cli {
 namespace {
+
+constexpr uint32_t kMicrophoneRateHz = 16000;
 
 /// The last line of a terminal, which shows what is being spoken.
 class PartialLine {
@@ -92,9 +95,13 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
   with_env(command.add_flag("--stream", options.stream,
                             "Transcribe AUDIO (by default standard input) while it comes in: an "
                             "audio file, or raw samples"));
+  with_env(command.add_flag("--mic", options.microphone,
+                            "Transcribe the microphone while it comes in, until Ctrl-C"));
+  with_env(command.add_option("--mic-device", options.device, "ALSA's name of the microphone")
+               ->capture_default_str());
   with_env(command
                .add_option("--partial-seconds", options.partial_seconds,
-                           "With --stream: seconds between partial results, which a terminal and "
+                           "Live: seconds between partial results, which a terminal and "
                            "--format json show; 0: none (default: 1)")
                ->check(CLI::Range(0.0, 3600.0)));
   with_env(command.add_option("--sample-rate", options.pcm.sample_rate_hz, "Of raw samples, in Hz")
@@ -112,7 +119,15 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
 
 int show_live_transcript(Runtime& runtime, const rill_request* request, const LiveOptions& options,
                          const std::string& path, const std::string& format, ResultHandle& result) {
-  const LiveSource source{path, options.pcm, {}};
+  LiveSource source{path, options.pcm, {}};
+  SoundDevice microphone(SoundDevice::Direction::kCapture);
+  if (options.microphone) {
+    const int exit_code = microphone.open(options.device, kMicrophoneRateHz);
+    if (exit_code != kExitOk) return exit_code;
+    source.capture = [&microphone](std::span<int16_t> samples, size_t* count) {
+      return microphone.read(samples, count);
+    };
+  }
   PartialLine line;
   int exit_code = transcribe_live(
       runtime, request, partial_seconds(options, line.visible() || format == "json"), source,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // rill_vad: the speech detector, and listening to live audio with it.
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "audio/mono.h"
+#include "audio/pcm.h"
 #include "audio/vad_segments.h"
 #include "base/str_cat.h"
 #include "model/silero_vad/silero_vad.h"
@@ -88,15 +90,23 @@ rill_vad_state state_of(const rill_vad_stream& stream) {
   return state;
 }
 
-/// The arguments of a push. Rates have bounds far below what wraps.
+/// The arguments of a push; what MonoStream checks is left to it.
 Status check_push(const rill_vad_stream* stream, const void* samples, size_t frames,
-                  int32_t channels) {
+                  int32_t channels, int32_t sample_rate_hz) {
   if (stream == nullptr || (samples == nullptr && frames > 0)) {
     return Error{ErrorCode::kInvalidArgument, "push audio: stream or samples is NULL"};
   }
-  if (channels < 1 || channels > 64 || frames > static_cast<size_t>(1) << 40) {
+  if (channels < 1 || channels > static_cast<int32_t>(audio::kMaxChannels)) {
+    return Error{ErrorCode::kInvalidArgument, cat("push audio: channels: got ", channels,
+                                                  ", expected 1 to ", audio::kMaxChannels)};
+  }
+  if (sample_rate_hz < 1) {
     return Error{ErrorCode::kInvalidArgument,
-                 cat("push audio: channels: got ", channels, ", expected 1 to 64")};
+                 cat("push audio: sample rate: got ", sample_rate_hz, " Hz")};
+  }
+  if (frames > SIZE_MAX / sizeof(float) / audio::kMaxChannels) {
+    return Error{ErrorCode::kInvalidArgument,
+                 cat("push audio: frames: got ", frames, ", too many for memory")};
   }
   return {};
 }
@@ -153,7 +163,7 @@ void rill_vad_stream_destroy(rill_vad_stream* stream) { delete stream; }
 rill_status rill_vad_stream_push_f32(rill_vad_stream* stream, const float* samples, size_t frames,
                                      int32_t channels, int32_t sample_rate_hz,
                                      rill_vad_state* state, rill_error** error) {
-  Status valid = check_push(stream, samples, frames, channels);
+  Status valid = check_push(stream, samples, frames, channels, sample_rate_hz);
   if (!valid) return fail(std::move(valid).error(), error);
   return push(stream, {samples, frames * static_cast<size_t>(channels)}, channels, sample_rate_hz,
               state, error);
@@ -162,7 +172,7 @@ rill_status rill_vad_stream_push_f32(rill_vad_stream* stream, const float* sampl
 rill_status rill_vad_stream_push_s16(rill_vad_stream* stream, const int16_t* samples, size_t frames,
                                      int32_t channels, int32_t sample_rate_hz,
                                      rill_vad_state* state, rill_error** error) {
-  Status valid = check_push(stream, samples, frames, channels);
+  Status valid = check_push(stream, samples, frames, channels, sample_rate_hz);
   if (!valid) return fail(std::move(valid).error(), error);
   std::vector<float> scaled(frames * static_cast<size_t>(channels));
   for (size_t i = 0; i < scaled.size(); ++i) scaled[i] = static_cast<float>(samples[i]) / 32768.0f;
