@@ -87,8 +87,9 @@ Result<std::optional<int32_t>> Generator::next(ops::Context& context) {
 }
 
 Status Generator::append_pending(ops::Context& context) {
-  if (options_.prompt_lookup == 0 || sequence_.guess_is(pending_))
-    return sequence_.append_token(context, pending_);
+  const bool guessed = options_.prompt_lookup > 0 && sequence_.guess_is(pending_);
+  if (guessed) ++num_guessed_;
+  if (options_.prompt_lookup == 0 || guessed) return sequence_.append_token(context, pending_);
   lookup_.report(sequence_.num_guesses(), sequence_.guesses_taken());
   const size_t useful = options_.max_tokens - num_tokens_;
   const std::span<const int32_t> guesses = lookup_.guess();
@@ -104,8 +105,10 @@ Status Generator::resume(const GenerationState& state) {
   return {};
 }
 
-Result<Reply> generate(ops::Context& context, Sequence& sequence, const GenerateOptions& options) {
+Result<Reply> generate(ops::Context& context, Sequence& sequence, const GenerateOptions& options,
+                       std::span<const int32_t> prompt) {
   Generator generator(sequence, options);
+  generator.observe_prompt(prompt);
   Reply reply;
   while (true) {
     RILL_ASSIGN_OR_RETURN(const std::optional<int32_t> token, generator.next(context));
@@ -113,6 +116,7 @@ Result<Reply> generate(ops::Context& context, Sequence& sequence, const Generate
     reply.tokens.push_back(*token);
   }
   reply.stop_reason = generator.stop_reason();
+  reply.num_guessed = generator.num_guessed();
   return reply;
 }
 

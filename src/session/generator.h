@@ -88,6 +88,8 @@ class Generator {
   /// The last token, which is not in the sequence yet; -1: none.
   [[nodiscard]] int32_t pending() const { return pending_; }
   [[nodiscard]] size_t num_tokens() const { return num_tokens_; }
+  /// Tokens that prompt lookup had guessed.
+  [[nodiscard]] size_t num_guessed() const { return num_guessed_; }
   Sampler& sampler() { return sampler_; }
 
  private:
@@ -102,6 +104,7 @@ class Generator {
   TokenConstraint* constraint_ = nullptr;
   std::vector<uint64_t> allowed_;  // what the constraint said for the current pick
   size_t num_tokens_ = 0;
+  size_t num_guessed_ = 0;
   int32_t pending_ = -1;
   int32_t stop_id_ = -1;
   StopReason stop_reason_ = StopReason::kNone;
@@ -111,9 +114,12 @@ class Generator {
 struct Reply {
   std::vector<int32_t> tokens;  ///< without the stop id
   StopReason stop_reason = StopReason::kNone;
+  size_t num_guessed = 0;  ///< tokens that prompt lookup had guessed
 };
 
-/// Runs a Generator to its end. Errors: those of Generator::next.
-Result<Reply> generate(ops::Context& context, Sequence& sequence, const GenerateOptions& options);
+/// Runs a Generator to its end. `prompt` is what Generator::observe_prompt is told.
+/// Errors: those of Generator::next.
+Result<Reply> generate(ops::Context& context, Sequence& sequence, const GenerateOptions& options,
+                       std::span<const int32_t> prompt = {});
 
 }  // namespace rill::session

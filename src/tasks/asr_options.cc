@@ -37,6 +37,11 @@ Status set_chunk_duration(std::string_view key, std::string_view value, AsrOptio
   return {};
 }
 
+Status set_prompt_lookup(std::string_view key, std::string_view value, AsrOptions& options) {
+  RILL_ASSIGN_OR_RETURN(options.prompt_lookup, parse_count(key, value, 0));
+  return {};
+}
+
 struct Option {
   std::string_view key;
   Status (*set)(std::string_view key, std::string_view value, AsrOptions& options);
@@ -47,6 +52,7 @@ constexpr Option kOptions[] = {
     {"max_tokens", set_max_tokens},
     {"audio_chunk_mode", set_chunk_mode},
     {"audio_chunk_duration_sec", set_chunk_duration},
+    {"prompt_lookup", set_prompt_lookup},
     // older names of the same option
     {"audio_chunk_seconds", set_chunk_duration},
     {"audio_chunk_duration_seconds", set_chunk_duration},

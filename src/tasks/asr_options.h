@@ -26,6 +26,8 @@ struct AsrOptions {
   AudioChunkMode audio_chunk_mode = AudioChunkMode::kAuto;
   /// Seconds, at least 1. Unset: the smaller of 30 and the pass limit.
   std::optional<double> audio_chunk_duration_s;
+  /// Tokens to guess ahead from the transcript so far, at most; 0: none. Changes only the time.
+  size_t prompt_lookup = 0;
 };
 
 /// Sets one option from text. Errors: kInvalidArgument (an option that ASR does not take, a bad

@@ -17,6 +17,9 @@ using model::lfm2_audio::Model;
 
 // Room for a reply that is made before decoding starts; a longer one grows block by block.
 constexpr size_t kReservedReplySteps = 512;
+// Latest tokens of the text so far that prompt lookup searches, about ten minutes of speech: a
+// longer search would cost more than a rare guess saves.
+constexpr size_t kLookupTokens = 2048;
 // About where the time of a chunk goes: encoder and prefill, then decoding.
 constexpr double kPrefilledPart = 0.6;
 
@@ -71,24 +74,35 @@ struct ChunkOutcome {
   TranscriptSegment segment;
   session::StopReason stop_reason = session::StopReason::kStopToken;
   size_t prompt_steps = 0;
+  size_t guessed_tokens = 0;
+};
+
+/// What transcribes a chunk besides its samples.
+struct ChunkWork {
+  const AsrOptions& options;
+  const AsrRun& run;
+  ChunkProgress progress;
+  std::vector<int32_t> heard_before;  // for prompt lookup
 };
 
 /// Greedy transcription of one chunk.
 Result<ChunkOutcome> transcribe_chunk(const Model& model, ops::Context& context,
-                                      std::span<const float> samples, const AsrOptions& options,
-                                      const AsrRun& run, const ChunkProgress& progress) {
+                                      std::span<const float> samples, const ChunkWork& work) {
   ChunkOutcome outcome;
   // A cut can leave less than a frame of padding.
   if (samples.size() < kMinAudioSamples || is_silent(samples)) return outcome;
-  RILL_ASSIGN_OR_RETURN(auto sequence, prefill(model, context, samples, run));
+  RILL_ASSIGN_OR_RETURN(auto sequence, prefill(model, context, samples, work.run));
   outcome.prompt_steps = sequence.position();
-  progress.report(run, kPrefilledPart);
+  work.progress.report(work.run, kPrefilledPart);
   session::GenerateOptions generate;
-  generate.max_tokens = options.max_tokens;
+  generate.max_tokens = work.options.max_tokens;
   generate.stop_ids = stop_ids(model);
-  generate.cancel = run.cancel;
-  RILL_ASSIGN_OR_RETURN(session::Reply reply, session::generate(context, sequence, generate));
+  generate.cancel = work.run.cancel;
+  generate.prompt_lookup = work.options.prompt_lookup;
+  RILL_ASSIGN_OR_RETURN(session::Reply reply,
+                        session::generate(context, sequence, generate, work.heard_before));
   outcome.stop_reason = reply.stop_reason;
+  outcome.guessed_tokens = reply.num_guessed;
   outcome.segment.text = std::string(trim_ascii(
       model.tokenizer().decode(reply.tokens, /*skip_special=*/true, text::OpenCharacter::kDrop)));
   outcome.segment.tokens = std::move(reply.tokens);
@@ -119,14 +133,32 @@ Result<Transcriber> Transcriber::create(const Model& model, const AsrOptions& op
   return Transcriber(model, options, run);
 }
 
+std::vector<int32_t> Transcriber::heard_before() const {
+  if (options_.prompt_lookup == 0) return {};
+  // The end of a turn before each piece tells the lookup where a transcript begins.
+  const int32_t boundary = model_->special_ids().im_end;
+  size_t first = transcript_.segments.size();
+  for (size_t tokens = 0; first > 0 && tokens < kLookupTokens; --first)
+    tokens += transcript_.segments[first - 1].tokens.size();
+  std::vector<int32_t> heard;
+  const auto add = [&](const std::vector<int32_t>& tokens) {
+    heard.push_back(boundary);
+    heard.insert(heard.end(), tokens.begin(), tokens.end());
+  };
+  for (size_t i = first; i < transcript_.segments.size(); ++i) add(transcript_.segments[i].tokens);
+  add(last_preview_);
+  if (!last_preview_.empty()) heard.push_back(boundary);
+  return heard;
+}
+
 bool Transcriber::is_cancelled() const { return run_.cancel != nullptr && run_.cancel->load(); }
 
 Result<bool> Transcriber::add(ops::Context& context, const AudioChunk& chunk,
                               const ChunkProgress& progress) {
   progress.report(run_, 0.0);
-  auto outcome = is_cancelled()
-                     ? Error{ErrorCode::kCancelled, "transcribe: cancelled"}
-                     : transcribe_chunk(*model_, context, chunk.samples, options_, run_, progress);
+  auto outcome = is_cancelled() ? Error{ErrorCode::kCancelled, "transcribe: cancelled"}
+                                : transcribe_chunk(*model_, context, chunk.samples,
+                                                   {options_, run_, progress, heard_before()});
   const bool was_cancelled = outcome ? outcome->stop_reason == session::StopReason::kCancelled
                                      : outcome.error().code == ErrorCode::kCancelled;
   if (was_cancelled) {
@@ -143,17 +175,19 @@ Result<bool> Transcriber::add(ops::Context& context, const AudioChunk& chunk,
   }
   transcript_.prompt_steps += outcome->prompt_steps;
   transcript_.generated_tokens += segment.tokens.size();
+  transcript_.guessed_tokens += outcome->guessed_tokens;
   transcript_.segments.push_back(std::move(segment));
+  last_preview_.clear();
   progress.report(run_, 1.0);
   return true;
 }
 
-Result<TranscriptSegment> Transcriber::preview(ops::Context& context,
-                                               const AudioChunk& chunk) const {
+Result<TranscriptSegment> Transcriber::preview(ops::Context& context, const AudioChunk& chunk) {
   AsrRun quiet;
   quiet.cancel = run_.cancel;
-  RILL_ASSIGN_OR_RETURN(auto outcome,
-                        transcribe_chunk(*model_, context, chunk.samples, options_, quiet, {}));
+  RILL_ASSIGN_OR_RETURN(auto outcome, transcribe_chunk(*model_, context, chunk.samples,
+                                                       {options_, quiet, {}, heard_before()}));
+  last_preview_ = outcome.segment.tokens;
   outcome.segment.start_s = seconds_of(chunk.speech.begin);
   outcome.segment.end_s = seconds_of(chunk.speech.end);
   return std::move(outcome.segment);

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "tasks/asr.h"
@@ -32,8 +35,8 @@ class Transcriber {
   /// Transcribes the next chunk into a segment of the transcript; false if the run was cancelled.
   /// Errors: kContextFull (a prompt past the context), kOutOfMemory.
   Result<bool> add(ops::Context& context, const AudioChunk& chunk, const ChunkProgress& progress);
-  /// The transcript of a chunk that does not count.
-  Result<TranscriptSegment> preview(ops::Context& context, const AudioChunk& chunk) const;
+  /// The transcript of a chunk that does not count: it only helps to guess the next ones.
+  Result<TranscriptSegment> preview(ops::Context& context, const AudioChunk& chunk);
 
   [[nodiscard]] bool is_cancelled() const;
   [[nodiscard]] const Transcript& so_far() const { return transcript_; }
@@ -43,10 +46,14 @@ class Transcriber {
  private:
   Transcriber(const model::lfm2_audio::Model& model, const AsrOptions& options, const AsrRun& run);
 
+  // What prompt lookup draws from: the text so far, then what the running chunk was last heard as.
+  [[nodiscard]] std::vector<int32_t> heard_before() const;
+
   const model::lfm2_audio::Model* model_;
   AsrOptions options_;
   AsrRun run_;
   Transcript transcript_;
+  std::vector<int32_t> last_preview_;
 };
 
 }  // namespace rill::tasks

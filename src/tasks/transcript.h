@@ -35,6 +35,7 @@ struct Transcript {
   double wall_s = 0;
   size_t prompt_steps = 0;
   size_t generated_tokens = 0;
+  size_t guessed_tokens = 0;  ///< of them, those that prompt lookup had guessed
 };
 
 /// Joins chunk transcripts: each trimmed, empty ones dropped, a space only where the left one ends

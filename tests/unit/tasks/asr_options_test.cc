@@ -21,6 +21,8 @@ TEST(SetAsrOption, SetsEveryDocumentedOption) {
   ASSERT_TRUE(set_asr_option("max_tokens", "17", options));
   ASSERT_TRUE(set_asr_option("audio_chunk_mode", "fixed", options));
   ASSERT_TRUE(set_asr_option("audio_chunk_duration_sec", "12.5", options));
+  ASSERT_TRUE(set_asr_option("prompt_lookup", "8", options));
+  EXPECT_EQ(options.prompt_lookup, 8u);
   EXPECT_EQ(options.language, "ja");
   EXPECT_EQ(options.max_tokens, 17u);
   EXPECT_EQ(options.audio_chunk_mode, AudioChunkMode::kFixed);

@@ -106,6 +106,34 @@ TEST_F(TranscribeTest, FixedChunksKeepTheirTimesAndCoverTheAudio) {
   }
 }
 
+TEST_F(TranscribeTest, PromptLookupChangesNoToken) {
+  // The second half says the first again, so its chunks can be guessed from theirs.
+  std::vector<float> samples = clip(0);
+  const std::vector<float> once = samples;
+  samples.insert(samples.end(), once.begin(), once.end());
+  AsrOptions options;
+  options.audio_chunk_mode = AudioChunkMode::kFixed;
+  options.audio_chunk_duration_s = static_cast<double>(once.size()) / kModelSampleRateHz;
+  for (const size_t max_tokens : {size_t{512}, size_t{5}}) {
+    options.max_tokens = max_tokens;
+    options.prompt_lookup = 0;
+    const auto plain = run(samples, options);
+    ASSERT_TRUE(plain.has_value());
+    EXPECT_EQ(plain->guessed_tokens, 0u);
+    for (const size_t guesses : {1u, 3u, 64u, 100000u}) {
+      options.prompt_lookup = guesses;
+      const auto ahead = run(samples, options);
+      ASSERT_TRUE(ahead.has_value());
+      ASSERT_EQ(ahead->segments.size(), plain->segments.size());
+      for (size_t i = 0; i < plain->segments.size(); ++i)
+        EXPECT_EQ(ahead->segments[i].tokens, plain->segments[i].tokens) << guesses << " " << i;
+      EXPECT_EQ(ahead->text, plain->text);
+      EXPECT_EQ(ahead->stop_reason, plain->stop_reason);
+      EXPECT_GT(ahead->guessed_tokens, 0u) << guesses;
+    }
+  }
+}
+
 TEST_F(TranscribeTest, MaxTokensCutsTheChunkAndWarns) {
   AsrOptions options;
   options.max_tokens = 3;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/str_cat.h"
 #include "support/vad_weights.h"
@@ -108,6 +109,22 @@ TEST_F(TranscriptStreamTest, GivesTheOfflineSegmentsHoweverTheAudioIsCut) {
     EXPECT_EQ(result_.stop_reason, StopReason::kEos);
   }
   EXPECT_GT(num_partials_, 1u);
+}
+
+// Partial results are what the final ones are guessed from.
+TEST_F(TranscriptStreamTest, PromptLookupChangesNoSegment) {
+  if (vad_ == nullptr) GTEST_SKIP() << test::kNoVadWeights;
+  const std::vector<float> samples = two_clips();
+  AsrOptions options;
+  options.audio_chunk_mode = AudioChunkMode::kVad;
+  const auto plain = stream(samples, 4000, options, 0.5);
+  const size_t num_partials = std::exchange(num_partials_, 0);
+  options.prompt_lookup = 8;
+  const auto ahead = stream(samples, 4000, options, 0.5);
+  ASSERT_EQ(ahead.size(), plain.size());
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(ahead[i].tokens, plain[i].tokens);
+  EXPECT_EQ(num_partials_, num_partials);
+  EXPECT_GT(result_.guessed_tokens, result_.generated_tokens / 2);
 }
 
 TEST_F(TranscriptStreamTest, SegmentsLieWhereSomebodySpeaks) {
