@@ -73,7 +73,9 @@ size_t rill_state_steps(const rill_state* state) {
 rill_status rill_state_save(const rill_state* state, const char* path, rill_error** error) {
   if (state == nullptr || path == nullptr)
     return fail(ErrorCode::kInvalidArgument, "save state: state or path is NULL", error);
-  return finish(session::save_snapshot_file(path, state->sequence, nullptr, {}), error);
+  session::SnapshotOptions options;
+  options.tokenizer = state->model->text_settings.cache.tokenizer;
+  return finish(session::save_snapshot_file(path, state->sequence, nullptr, options), error);
 }
 
 rill_status rill_state_restore(rill_model* model, const char* path, rill_state** state,
@@ -85,6 +87,7 @@ rill_status rill_state_restore(rill_model* model, const char* path, rill_state**
         const std::lock_guard<std::mutex> turn(model->engine->compute);
         RILL_ASSIGN_OR_RETURN(tasks::TextModel * text, text_model(*model));
         session::SnapshotOptions options;
+        options.tokenizer = model->text_settings.cache.tokenizer;
         options.kv_type = text->kv_type();
         RILL_ASSIGN_OR_RETURN(auto snapshot,
                               session::restore_snapshot_file(text->backbone(), path, options));

@@ -18,7 +18,7 @@
 namespace rill::session {
 
 struct SnapshotOptions {
-  /// Names the tokenizer, such as format::tokenizer_sha256: states of one model with different
+  /// Names the tokenizer, such as text::Tokenizer::content_hash: states of one model with different
   /// tokenizers are told apart. Empty is a value like others.
   std::string tokenizer;
   /// Restoring: refuse a state whose keys and values have another type. Saving ignores it.

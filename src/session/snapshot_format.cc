@@ -97,8 +97,10 @@ Status check_model(const SnapshotHeader& header, const SnapshotExpectation& expe
                   cat("one of ", short_hex(model), " (", expected.backbone->config().source, ")"));
   }
   if (header.tokenizer != hash_of(expected.tokenizer)) {
-    return refuse(ErrorCode::kInvalidArgument, "tokenizer", short_hex(header.tokenizer),
-                  short_hex(hash_of(expected.tokenizer)));
+    return refuse(ErrorCode::kInvalidArgument, "tokenizer",
+                  cat("a state of ", short_hex(header.tokenizer)),
+                  cat("one of ", short_hex(hash_of(expected.tokenizer)),
+                      ": the same id may mean another text"));
   }
   return {};
 }

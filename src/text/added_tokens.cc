@@ -45,6 +45,15 @@ Status AddedTokens::add(std::string_view text, int32_t id) {
   return {};
 }
 
+std::vector<int32_t> AddedTokens::ids() const {
+  std::vector<int32_t> ids;
+  for (const Node& node : nodes_) {
+    if (node.id != kNoToken) ids.push_back(node.id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
 AddedTokens::Match AddedTokens::longest_at(std::string_view text, size_t begin) const {
   Match best = {begin, begin, kNoToken};
   uint32_t node = 0;

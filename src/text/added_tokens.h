@@ -32,6 +32,9 @@ class AddedTokens {
   /// The first match at or after `from`.
   [[nodiscard]] std::optional<Match> find(std::string_view text, size_t from) const;
 
+  /// The ids that can be found, ascending.
+  [[nodiscard]] std::vector<int32_t> ids() const;
+
  private:
   static constexpr int32_t kNoToken = -1;
 

@@ -35,6 +35,14 @@ std::optional<MergeTable::Merge> MergeTable::find(int32_t left, int32_t right) c
   return found->second;
 }
 
+std::vector<std::array<int32_t, 2>> MergeTable::pairs() const {
+  std::vector<std::array<int32_t, 2>> pairs(merges_.size());
+  for (const auto& [key, merge] : merges_) {
+    pairs[merge.rank] = {static_cast<int32_t>(key >> 32), static_cast<int32_t>(key & 0xffffffff)};
+  }
+  return pairs;
+}
+
 void BpeEncoder::encode(std::string_view piece, std::vector<int32_t>& ids) {
   const auto count = static_cast<int32_t>(piece.size());
   symbols_.resize(piece.size());

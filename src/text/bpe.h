@@ -4,6 +4,7 @@
 // table. n log n in the length of the piece.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -29,6 +30,8 @@ class MergeTable {
 
   [[nodiscard]] std::optional<Merge> find(int32_t left, int32_t right) const;
   [[nodiscard]] size_t size() const { return merges_.size(); }
+  /// The pairs in ascending rank.
+  [[nodiscard]] std::vector<std::array<int32_t, 2>> pairs() const;
 
  private:
   static uint64_t key(int32_t left, int32_t right) {

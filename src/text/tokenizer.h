@@ -82,6 +82,11 @@ class Tokenizer {
   /// ascending.
   [[nodiscard]] std::vector<int32_t> end_of_generation_ids() const;
 
+  /// SHA-256 of all that decides which ids a text becomes and what text ids are: tokens with their
+  /// kinds, merges, tokens matched whole, the way text is cut into pieces. In hex. Cost: a pass
+  /// over the vocabulary, a few ms.
+  [[nodiscard]] std::string content_hash() const;
+
   /// The pieces inside which merges happen, as views of `text`, which must be well-formed UTF-8.
   [[nodiscard]] static std::vector<std::string_view> split(std::string_view text);
 

@@ -5,6 +5,8 @@
 #include <rill/rill.h>
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -90,6 +92,44 @@ TEST_F(RillState, IsClonedSavedRestoredAndTakenUpAgain) {
   rill_state_destroy(restored);
   std::remove(path.c_str());
   EXPECT_EQ(rill_state_restore(model_, path.c_str(), &restored, nullptr), RILL_ERROR_NOT_FOUND);
+}
+
+TEST_F(RillState, IsRefusedByAnotherTokenizer) {
+  size_t cached = 0;
+  complete(session_, "The quick brown fox", cached);
+  rill_state* state = nullptr;
+  ASSERT_EQ(rill_state_create(session_, &state, nullptr), RILL_OK);
+  const std::string path = testing::TempDir() + "rill_api_state_test.state";
+  ASSERT_EQ(rill_state_save(state, path.c_str(), nullptr), RILL_OK);
+  rill_state_destroy(state);
+
+  // The same weights with another text for one token.
+  std::ifstream file(std::string(RILL_SOURCE_DIR) + "/assets/demo/demo-Q8_0.gguf",
+                     std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const size_t at = bytes.find("<|fim_mid|>");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 2] = 'x';
+  const std::string model_path = testing::TempDir() + "rill_api_state_test.gguf";
+  std::ofstream(model_path, std::ios::binary) << bytes;
+  const rill_option options[] = {{"text.chat_template", "lfm2.5"}};
+  rill_model_options open = {};
+  open.struct_size = sizeof(open);
+  open.options = options;
+  open.num_options = 1;
+  rill_model* other = nullptr;
+  ASSERT_EQ(rill_model_open(engine_, model_path.c_str(), &open, &other, nullptr), RILL_OK);
+  rill_state* restored = nullptr;
+  rill_error* error = nullptr;
+  EXPECT_EQ(rill_state_restore(other, path.c_str(), &restored, &error),
+            RILL_ERROR_INVALID_ARGUMENT);
+  ASSERT_NE(error, nullptr);
+  const std::string message = rill_error_message(error);
+  EXPECT_NE(message.find(": tokenizer: got a state of "), std::string::npos) << message;
+  rill_error_destroy(error);
+  rill_model_destroy(other);
+  std::remove(model_path.c_str());
+  std::remove(path.c_str());
 }
 
 }  // namespace

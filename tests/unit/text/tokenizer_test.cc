@@ -144,6 +144,36 @@ TEST(Tokenizer, FindsTokensByTheirText) {
   EXPECT_EQ(tokenizer.kind(198), TokenKind::kNormal);
 }
 
+TEST(Tokenizer, ContentHashTellsTokenizersApart) {
+  const std::string json = read_data("tokenizer/tokenizer.json");
+  const std::string hash = make_tokenizer(json).content_hash();
+  EXPECT_EQ(hash.size(), 64u);
+  EXPECT_EQ(make_tokenizer(json).content_hash(), hash);
+  EXPECT_EQ(make_tokenizer(read_data("tokenizer/tokenizer-string-merges.json")).content_hash(),
+            hash);
+  EXPECT_NE(audio_tokenizer().content_hash(), hash);
+  // A token's text, its kind, where it is looked for, and the order of two merges.
+  std::string changed = with_change(json, "\"content\": \"<image>\"", "\"content\": \"<thing>\"");
+  changed = with_change(changed, "\"<image>\": 133", "\"<thing>\": 133");
+  EXPECT_NE(make_tokenizer(changed).content_hash(), hash);
+  for (const char* field : {"special", "normalized"}) {
+    const std::string key = std::string("\"") + field + "\": ";
+    const size_t at = json.find(key, json.find("\"content\": \"<think>\"")) + key.size();
+    const bool was = json.compare(at, 4, "true") == 0;
+    changed = json;
+    changed.replace(at, was ? 4 : 5, was ? "false" : "true");
+    EXPECT_NE(make_tokenizer(changed).content_hash(), hash) << field;
+  }
+  Json tree = *parse_json(json);
+  for (auto& [name, model] : tree.members()) {
+    if (name != "model") continue;
+    for (auto& [field, value] : model.members()) {
+      if (field == "merges") std::swap(value.items()[0], value.items()[1]);
+    }
+  }
+  EXPECT_NE(make_tokenizer(tree.dump()).content_hash(), hash);
+}
+
 TEST(Tokenizer, AddedTokensMatchedInNormalizedTextComeSecond) {
   // "<think>" loses against "<thi" once it is searched in the second round only.
   std::string json = read_data("tokenizer/tokenizer.json");
