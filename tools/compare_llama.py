@@ -6,12 +6,15 @@
 
 DIR holds llama-perplexity, llama-quantize, llama-completion and llama-tokenize; --wrapper COMMAND runs them through
 another program. MODEL is an F16, BF16 or F32 file. For each type both programs quantize MODEL, both run both files, and
-what they predict is compared: between the programs on one file, and between each file and MODEL. Needs numpy.
+what they predict is compared: between the programs on one file, and between each file and MODEL. With --orders N also
+N forms of MODEL that predict the same with their hidden units in other orders are quantized, which tells the quantizers
+apart from the chance of which weights share a block. Needs numpy.
 """
 
 import argparse
 import json
 import shlex
+import struct
 import subprocess
 import sys
 import tempfile
@@ -103,6 +106,106 @@ def quantize(programs, model, kind, folder):
     return {"rill": ours, "llama.cpp": theirs}
 
 
+VALUE_BYTES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
+STRING, ARRAY = 8, 9
+PLAIN_TYPES = {0: np.float32, 1: np.float16, 30: np.uint16}
+
+
+class Cursor:
+    """Reads a GGUF header."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 8
+
+    def take(self, layout):
+        values = struct.unpack_from("<" + layout, self.data, self.at)
+        self.at += struct.calcsize("<" + layout)
+        return values[0] if len(values) == 1 else values
+
+    def text(self):
+        size = self.take("Q")
+        self.at += size
+        return self.data[self.at - size:self.at].decode(errors="replace")
+
+    def skip(self, kind):
+        if kind == STRING:
+            self.text()
+        elif kind == ARRAY:
+            item, count = self.take("IQ")
+            for _ in range(count):
+                self.skip(item)
+        else:
+            self.at += VALUE_BYTES[kind]
+
+
+def plain_tensors(data):
+    """Name to (type, shape, offset) of a file without block types, aligned to 32 bytes as usual."""
+    cursor = Cursor(data)
+    num_tensors, num_keys = cursor.take("QQ")
+    for _ in range(num_keys):
+        cursor.text()
+        cursor.skip(cursor.take("I"))
+    rows = []
+    for _ in range(num_tensors):
+        name = cursor.text()
+        shape = [cursor.take("Q") for _ in range(cursor.take("I"))][::-1]
+        rows.append((name, *cursor.take("IQ"), shape))
+    start = -(-cursor.at // 32) * 32
+    return {name: (PLAIN_TYPES[kind], shape, start + offset) for name, kind, offset, shape in rows}
+
+
+def reordered(name, values, hidden, inner):
+    """A tensor of a dense model with the hidden units, and those inside its feed-forward layers, in another order."""
+    last = name.removesuffix(".weight").split(".")[-1]
+    if name == "token_embd.weight" or last in ("in_proj", "attn_q", "attn_k", "attn_v"):
+        return values[:, hidden]
+    if last in ("attn_norm", "ffn_norm", "token_embd_norm", "attn_output", "out_proj"):
+        return values[hidden]
+    if last in ("ffn_gate", "ffn_up"):
+        return values[inner][:, hidden]
+    if last == "ffn_down":
+        return values[hidden][:, inner]
+    if last in ("conv", "attn_q_norm", "attn_k_norm"):
+        # The channels of the convolution and of the heads lie inside their layers.
+        return values
+    sys.exit(f"--orders: no rule for {name}: only dense models with tied embeddings")
+
+
+def write_order(model, seed, path):
+    """The model with its hidden units in the order of a seed; 0: as they are."""
+    data = bytearray(model.read_bytes())
+    random = np.random.default_rng(seed)
+    tensors = plain_tensors(bytes(data))
+    hidden, inner = random.permutation(tensors["token_embd.weight"][1][1]), {}
+    for name, (dtype, shape, offset) in tensors.items():
+        values = np.frombuffer(bytes(data[offset:offset + dtype().itemsize * int(np.prod(shape))]), dtype).reshape(shape)
+        layer = name.split(".")[1]
+        if "ffn_gate" in name or "ffn_up" in name or "ffn_down" in name:
+            units = shape[1] if "ffn_down" in name else shape[0]
+            inner.setdefault(layer, random.permutation(units))
+        if seed > 0:
+            changed = np.ascontiguousarray(reordered(name, values, hidden, inner.get(layer))).tobytes()
+            data[offset:offset + len(changed)] = changed
+    path.write_bytes(data)
+    return path
+
+
+def compare_orders(programs, arguments, folder):
+    print("\n| Type | KL, rill quantize | KL, llama-quantize | Ratio, mean of the orders |")
+    print("|---|--:|--:|--:|")
+    models = [write_order(arguments.model, seed, folder / f"order-{seed}.gguf") for seed in range(arguments.orders)]
+    for kind in arguments.types.split(","):
+        values = {"rill": [], "llama.cpp": []}
+        for model in models:
+            for author, path in quantize(programs, model, kind, folder).items():
+                report = programs.rill("perplexity", arguments.text, "-m", path, "--kl", model, "-c", arguments.window, "--json")
+                values[author].append(json.loads(report)["mean_kl"])
+        ours, theirs = (np.array(values[author]) for author in ("rill", "llama.cpp"))
+        ratios = ours / np.maximum(theirs, 1e-12)
+        error = ratios.std(ddof=1) / len(ratios) ** 0.5
+        print(f"| {kind} | {ours.mean():.3e} | {theirs.mean():.3e} | {ratios.mean():.3f} +- {error:.3f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
@@ -114,6 +217,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--types", default=",".join(TYPES))
     parser.add_argument("--prompt", default="", help="also compare greedy continuations of this")
+    parser.add_argument("--orders", type=int, default=0, help="also quantize so many orders of the hidden units")
     parser.add_argument("--folder", type=Path, help="where files go; default: a temporary folder")
     arguments = parser.parse_args()
     programs = Programs(arguments)
@@ -144,6 +248,8 @@ def main():
             change = [e["perplexity"] / e["reference_perplexity"] for e in (ours, theirs)]
             print(f"| {kind} | {ours['mean_kl']:.3e} +- {ours['mean_kl_error']:.0e} | {theirs['mean_kl']:.3e} +- "
                   f"{theirs['mean_kl_error']:.0e} | {ratio:.3f} | {change[0]:.5f} | {change[1]:.5f} |")
+        if arguments.orders > 1:
+            compare_orders(programs, arguments, folder)
 
 
 if __name__ == "__main__":

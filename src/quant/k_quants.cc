@@ -22,15 +22,19 @@ int round_within(float value, int low, int high) {
   return static_cast<int>(std::floor(value + 0.5f));
 }
 
-// Errors of large weights cost more, but small ones still count: |x| plus the block's root mean
-// square.
-template <size_t kSize>
-std::array<float, kSize> weights_of(const float* x) {
+// What an error of each value costs. On a 4-bit grid those of large weights count more, |x| plus
+// the block's root mean square: that predicts better than the least error does. Finer grids do best
+// with the least error (docs/compatibility.md).
+std::array<float, 32> weights_of(const float* x, int limit) {
+  std::array<float, 32> weights;
+  if (limit > 15) {
+    weights.fill(1.0f);
+    return weights;
+  }
   float squares = 0;
-  for (size_t i = 0; i < kSize; ++i) squares += x[i] * x[i];
-  const float rms = std::sqrt(squares / static_cast<float>(kSize));
-  std::array<float, kSize> weights;
-  for (size_t i = 0; i < kSize; ++i) weights[i] = rms + std::fabs(x[i]);
+  for (size_t i = 0; i < 32; ++i) squares += x[i] * x[i];
+  const float rms = std::sqrt(squares / 32.0f);
+  for (size_t i = 0; i < 32; ++i) weights[i] = rms + std::fabs(x[i]);
   return weights;
 }
 
@@ -84,7 +88,7 @@ float error_of(const float* x, const std::array<float, 32>& w, const std::array<
 
 // The best scale and minimum of a sub-block for quants 0..limit.
 ScaleMinimum fit_sub_block(const float* x, int limit) {
-  const std::array<float, 32> w = weights_of<32>(x);
+  const std::array<float, 32> w = weights_of(x, limit);
   const float low = std::min(*std::min_element(x, x + 32), 0.0f);
   const float high = *std::max_element(x, x + 32);
   if (!(high > low)) return {0.0f, -low};
@@ -109,7 +113,7 @@ ScaleMinimum fit_sub_block(const float* x, int limit) {
 // The stored scale and minimum around the rounded ones that fit the sub-block best: rounding each
 // alone to 6 bits is not the best that the two can do together.
 void choose_stored(const float* x, ScaleMinimum unit, int limit, uint8_t& scale, uint8_t& minimum) {
-  const std::array<float, 32> w = weights_of<32>(x);
+  const std::array<float, 32> w = weights_of(x, limit);
   const int first_scale = scale;
   const int first_minimum = minimum;
   std::array<uint8_t, 32> q;
@@ -179,22 +183,21 @@ float fit_q6_scale(const float* x) {
     if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
   }
   if (!(std::fabs(largest) > 0)) return 0.0f;
-  const std::array<float, 16> w = weights_of<16>(x);
   float best_gain = 0;
   float best = 0;
   for (int step = 0; step < kCandidates; ++step) {
     const float levels = 31.0f + 0.1f * static_cast<float>(step);
     const float inverse = -levels / largest;
-    float swxq = 0, swqq = 0;
+    float sxq = 0, sqq = 0;
     for (size_t i = 0; i < 16; ++i) {
       const auto q = static_cast<float>(round_within(x[i] * inverse, -32, 31));
-      swxq += w[i] * x[i] * q;
-      swqq += w[i] * q * q;
+      sxq += x[i] * q;
+      sqq += q * q;
     }
-    // The error is sum(w x^2) - swxq^2 / swqq at the best scale swxq / swqq.
-    if (swqq > 0 && swxq * swxq > best_gain * swqq) {
-      best_gain = swxq * swxq / swqq;
-      best = swxq / swqq;
+    // The error is sum(x^2) - sxq^2 / sqq at the best scale sxq / sqq.
+    if (sqq > 0 && sxq * sxq > best_gain * sqq) {
+      best_gain = sxq * sxq / sqq;
+      best = sxq / sqq;
     }
   }
   return best;
