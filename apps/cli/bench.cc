@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "exit_codes.h"
+#include "model_source.h"
 #include "output.h"
 #include "runtime.h"
 
@@ -16,7 +17,7 @@ using nlohmann::json;
 
 struct BenchOptions {
   EngineOptions engine;
-  std::string model;
+  ModelOptions model;
   std::vector<size_t> prefill = {128, 512};
   std::vector<size_t> depths = {0};
   size_t decode = 32;
@@ -86,12 +87,21 @@ std::string format_table(const json& report) {
 }
 
 int bench(const BenchOptions& options) {
+  if (options.model.model.empty() && options.model.hf_repo.empty())
+    return report_usage("--model is missing", "bench");
   Runtime runtime;
-  const int exit_code = open_engine(options.engine, runtime);
+  ModelSource source;
+  int exit_code = open_engine(options.engine, runtime);
+  if (exit_code == kExitOk)
+    exit_code =
+        find_model(options.model.model, options.model.hf_repo, options.model.offline, source);
   if (exit_code != kExitOk) return exit_code;
+  // A package as a whole only where it is asked for more than text.
+  const bool needs_package = options.audio_seconds > 0 || options.frames > 0;
+  const std::string path = needs_package ? source.path : main_file(source);
   rill_bench_options run = {};
   run.struct_size = sizeof run;
-  run.model = options.model.c_str();
+  run.model = path.c_str();
   run.prefill = options.prefill.data();
   run.num_prefill = options.prefill == std::vector<size_t>{0} ? 0 : options.prefill.size();
   run.depths = options.depths.data();
@@ -117,10 +127,9 @@ int bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure speed");
-  with_env(command
-               ->add_option("-m,--model", options->model,
-                            "A GGUF with a text model, or a package directory")
-               ->required());
+  add_model_choice(
+      *command, options->model,
+      "A GGUF with a text model, a package directory, or a name of 'rill models list'");
   with_env(command->add_option("--prefill", options->prefill, "Prompt lengths; 0: none")
                ->delimiter(',')
                ->capture_default_str());

@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "exit_codes.h"
+#include "model_source.h"
 #include "output.h"
 #include "runtime.h"
 
@@ -20,7 +21,10 @@ struct InspectOptions {
 
 int inspect(const InspectOptions& options) {
   Runtime runtime;
-  const int exit_code = open_engine(options.engine, runtime);
+  int exit_code = open_engine(options.engine, runtime);
+  ModelSource source = {options.path, {}};  // "cpu" is no model
+  if (exit_code == kExitOk && options.path != "cpu")
+    exit_code = find_model(options.path, "", true, source);
   if (exit_code != kExitOk) return exit_code;
   const char* detail = nullptr;
   if (!options.detail.empty()) detail = options.detail.c_str();
@@ -30,8 +34,8 @@ int inspect(const InspectOptions& options) {
   rill_engine* engine = runtime.engine.get();
   const rill_status status =
       options.plan.empty()
-          ? rill_inspect(engine, options.path.c_str(), detail, Out(text), error.out())
-          : rill_plan(engine, options.path.c_str(), options.plan.c_str(), options.json ? 1 : 0,
+          ? rill_inspect(engine, source.path.c_str(), detail, Out(text), error.out())
+          : rill_plan(engine, source.path.c_str(), options.plan.c_str(), options.json ? 1 : 0,
                       Out(text), error.out());
   if (status != RILL_OK) return report(status, error);
   return write_stdout(
@@ -44,7 +48,10 @@ void add_inspect_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command =
       app.add_subcommand("inspect", "Describe a model file, a package or the processor");
-  command->add_option("PATH", options->path, "GGUF file, package directory, or cpu")->required();
+  command
+      ->add_option("PATH", options->path,
+                   "GGUF file, package directory, a name of 'rill models list', or cpu")
+      ->required();
   const std::vector<std::string> details = {"summary", "metadata", "tensors"};
   auto* detail =
       with_env(command

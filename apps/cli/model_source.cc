@@ -58,4 +58,11 @@ int find_model(const std::string& model, const std::string& hf_repo, bool offlin
   });
 }
 
+std::string main_file(const ModelSource& source) {
+  for (const auto& [key, value] : source.extra) {
+    if (key == "lfm2_audio.model_gguf") return source.path + "/" + value;
+  }
+  return source.path;
+}
+
 }  // namespace rill::cli

@@ -21,4 +21,8 @@ struct ModelSource {
 int find_model(const std::string& model, const std::string& hf_repo, bool offline,
                ModelSource& source);
 
+/// The file with the language model, where the cache says which one of a package it is; else the
+/// path.
+std::string main_file(const ModelSource& source);
+
 }  // namespace rill::cli

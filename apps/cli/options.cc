@@ -34,14 +34,18 @@ void add_vad_option(CLI::App& command, std::string& vad_file) {
                               "silero_vad_16k.safetensors, or its directory"));
 }
 
-void add_model_options(CLI::App& command, ModelOptions& options) {
-  with_env(command.add_option(
-      "-m,--model", options.model,
-      "Model: a path, or a name of 'rill models list'; without it the embedded demo model"));
+void add_model_choice(CLI::App& command, ModelOptions& options, const std::string& what) {
+  with_env(command.add_option("-m,--model", options.model, what));
   with_env(command.add_option(
       "--hf-repo", options.hf_repo,
       "Also -hf: model by its repository, ORG/REPO[:TYPE]; fetched if it is not in the cache"));
   with_env(command.add_flag("--offline", options.offline, "Never ask the network for a model"));
+}
+
+void add_model_options(CLI::App& command, ModelOptions& options) {
+  add_model_choice(
+      command, options,
+      "Model: a path, or a name of 'rill models list'; without it the embedded demo model");
   with_env(command.add_option(
       "--repack", options.repack,
       "Pack weights for the kernels: true (the default), or false: loads sooner, runs slower"));

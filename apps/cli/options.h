@@ -39,6 +39,8 @@ CLI::Option* with_env(CLI::Option* option);
 void add_engine_options(CLI::App& command, EngineOptions& options);
 /// The option alone, for commands that detect speech without a model.
 void add_vad_option(CLI::App& command, std::string& vad_file);
+/// -m, -hf and --offline alone; `what` says which models the command takes.
+void add_model_choice(CLI::App& command, ModelOptions& options, const std::string& what);
 void add_model_options(CLI::App& command, ModelOptions& options);
 
 /// A flag's value and the library's option that it sets.

@@ -23,8 +23,7 @@ using nlohmann::json;
 
 struct PerplexityOptions {
   EngineOptions engine;
-  std::string model;
-  std::string hf_repo;
+  ModelOptions model;
   std::string file;
   std::string reference;
   std::string logits;
@@ -33,7 +32,6 @@ struct PerplexityOptions {
   size_t stride = 0;
   size_t max_windows = 0;
   bool ids = false;
-  bool offline = false;
   bool print_json = false;
 };
 
@@ -84,8 +82,10 @@ int measure(const PerplexityOptions& options, Runtime& runtime, const std::strin
             const ModelSource& model, const ModelSource& reference) {
   rill_perplexity_options run = {};
   run.struct_size = sizeof run;
-  run.model = model.path.c_str();
-  if (!reference.path.empty()) run.reference = reference.path.c_str();
+  const std::string model_path = main_file(model);
+  const std::string reference_path = main_file(reference);
+  run.model = model_path.c_str();
+  if (!reference_path.empty()) run.reference = reference_path.c_str();
   run.text = text.data();
   run.text_size = text.size();
   run.text_is_ids = options.ids ? 1 : 0;
@@ -118,7 +118,8 @@ int perplexity(const PerplexityOptions& options) {
   ModelSource model;
   ModelSource reference;
   if (exit_code == kExitOk)
-    exit_code = find_model(options.model, options.hf_repo, options.offline, model);
+    exit_code =
+        find_model(options.model.model, options.model.hf_repo, options.model.offline, model);
   if (exit_code == kExitOk) exit_code = find_model(options.reference, "", true, reference);
   if (exit_code == kExitOk && model.path.empty())
     exit_code = report_usage("perplexity: --model is required", "perplexity");
@@ -132,10 +133,8 @@ void add_perplexity_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<PerplexityOptions>();
   CLI::App* command = app.add_subcommand("perplexity", "Measure how well a model predicts a text");
   command->add_option("FILE", options->file, "Text file, or - for standard input")->required();
-  with_env(command->add_option("-m,--model", options->model,
-                               "GGUF, checkpoint directory, package, or a name of the cache"));
-  with_env(command->add_option("--hf-repo", options->hf_repo, "Also -hf: ORG/REPO[:TYPE]"));
-  with_env(command->add_flag("--offline", options->offline, "Never ask the network for a model"));
+  add_model_choice(*command, options->model,
+                   "GGUF, checkpoint directory, package, or a name of 'rill models list'");
   with_env(command->add_option("--kl", options->reference,
                                "Also compare with this model on the same text, as the reference"));
   with_env(command->add_option("-c,--ctx-size", options->window, "Tokens of a window")

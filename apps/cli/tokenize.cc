@@ -30,12 +30,9 @@ int open_tokenizer(const TokenizeOptions& options, TokenizerHandle& tokenizer) {
   const int exit_code =
       find_model(options.model.model, options.model.hf_repo, options.model.offline, source);
   if (exit_code != kExitOk) return exit_code;
-  // Of a directory with several files any one has the tokenizer; the cache says which is there.
-  for (const auto& [key, value] : source.extra) {
-    if (key == "lfm2_audio.model_gguf") source.path += "/" + value;
-  }
   ErrorSlot error;
-  const rill_status status = rill_tokenizer_open(source.path.c_str(), Out(tokenizer), error.out());
+  const std::string path = main_file(source);
+  const rill_status status = rill_tokenizer_open(path.c_str(), Out(tokenizer), error.out());
   return status == RILL_OK ? kExitOk : report(status, error);
 }
 
@@ -117,12 +114,9 @@ void add_tokenize_command(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<TokenizeOptions>();
   CLI::App* command = app.add_subcommand("tokenize", "Text to token ids, and back");
   command->add_option("TEXT", options->words, "The text, or ids; - or none reads standard input");
-  with_env(command->add_option(
-      "-m,--model", options->model.model,
-      "GGUF file, package, directory with tokenizer.json, or a name of 'rill models list'"));
-  with_env(command->add_option("--hf-repo", options->model.hf_repo,
-                               "Also -hf: model by its repository, ORG/REPO[:TYPE]"));
-  with_env(command->add_flag("--offline", options->model.offline, "Never ask the network"));
+  add_model_choice(
+      *command, options->model,
+      "GGUF file, package, directory with tokenizer.json, or a name of 'rill models list'");
   with_env(command->add_flag("--ids", options->ids_only, "Print the ids alone, on one line"));
   with_env(command->add_flag("--no-bos", options->no_bos,
                              "No beginning-of-text token in front, whatever the file says"));

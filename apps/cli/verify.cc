@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "exit_codes.h"
+#include "model_source.h"
 #include "output.h"
 #include "runtime.h"
 #include "verify_table.h"
@@ -19,7 +20,7 @@ struct VerifyOptions {
   EngineOptions engine;
   std::string set;
   std::string only;
-  std::string model;
+  ModelOptions model;
   std::string vad_file;
   bool all_stages = false;
 };
@@ -38,11 +39,14 @@ int verify(const VerifyOptions& options) {
   int exit_code = open_engine(options.engine, runtime);
   if (exit_code == kExitOk) exit_code = open_vad(options.vad_file, runtime);
   if (exit_code != kExitOk) return exit_code;
+  ModelSource source;
+  exit_code = find_model(options.model.model, options.model.hf_repo, options.model.offline, source);
+  if (exit_code != kExitOk) return exit_code;
   rill_verify_options verify_options = {};
   verify_options.struct_size = sizeof(verify_options);
   verify_options.set = options.set.c_str();
   verify_options.only = options.only.empty() ? nullptr : options.only.c_str();
-  verify_options.model = options.model.empty() ? nullptr : options.model.c_str();
+  verify_options.model = source.path.empty() ? nullptr : source.path.c_str();
   verify_options.vad = runtime.vad.get();
   std::vector<VerifyRow> rows;
   size_t misses = 0;
@@ -67,8 +71,8 @@ void add_verify_command(CLI::App& app, int& exit_code) {
       command->add_option("--set", options->set, "Directory of the conformance set")->required());
   with_env(command->add_option("--only", options->only,
                                "Only these subjects, with commas between them"));
-  with_env(command->add_option("-m,--model", options->model,
-                               "Package or file to run instead of the set's own"));
+  add_model_choice(*command, options->model,
+                   "Package, file or name of 'rill models list' to run instead of the set's own");
   with_env(
       command->add_flag("--all-stages", options->all_stages,
                         "A line for each stage, not only for the worst of each subject; also -v"));
