@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Everything that a change has to pass, as `make test` and the CI run it: builds, tests and lint checks. Stops at the first
-# step that fails. tools/test.sh --all runs every test in both builds, and a few seconds of each fuzz target.
+# step that fails. tools/test.sh --all runs every test in both builds, the engine on NEON, and a few seconds of each fuzz
+# target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,6 +47,11 @@ fuzz_smoke() {
   done
 }
 
+# Transcripts and conformance sets on the NEON tier, if the cross compiler and qemu are there.
+engine_on_neon() {
+  tools/cross_kernels.sh --engine build/release/cross_engine || [ $? -eq 77 ]
+}
+
 # Every test runs at least once. What reads untrusted bytes or manages memory runs under the sanitizers; what depends on
 # optimised kernels, and the program itself, in the release build. `--all` builds and runs everything in both.
 sanitized=(base_test tensor_test quant_test format_test audio_test codec_test text_tokenizer_test text_chat_test
@@ -76,6 +82,7 @@ fi
 step "tsan: build the threaded tests" build tsan base_test ops_test
 step "tsan: tests" run_tests tsan -R '^(base_test|ops_test)$'
 if [ "${1:-}" = --all ]; then
+  step "the engine on NEON under qemu" engine_on_neon
   step "fuzz: build" build fuzz
   step "fuzz: a few seconds each" fuzz_smoke
 fi
