@@ -23,10 +23,14 @@ constexpr MappedFlag kRequestFlags[] = {
     {"--audio-chunk-seconds", "audio_chunk_duration_sec",
      "Longest chunk, at least 1 (default: 30)"},
     {"--seed", "seed", "tts, s2s: seed of the sampling (default: random)"},
-    {"--temperature", "temperature", "tts, s2s: temperature of the sampling; 0: greedy"},
-    {"--top-k", "top_k", "tts, s2s: sample from the K most likely; 0: from all"},
+    {"--temperature", "temperature",
+     "tts, s2s: temperature of the sampling; 0: greedy (default: the model's own, else 0.8; s2s: "
+     "1.0)"},
+    {"--top-k", "top_k",
+     "tts, s2s: sample from the K most likely; 0: from all (default: the model's own, else 64; "
+     "s2s: 4)"},
     {"--text-chunk-mode", "text_chunk_mode",
-     "tts: how long text is cut: default, tag_aware, japanese, endline"},
+     "tts: how long text is cut: default, tag_aware, japanese (Japanese models' default), endline"},
     {"--text-chunk-size", "text_chunk_size",
      "tts: longest chunk of text in characters (default: 200)"},
 };
@@ -83,8 +87,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                            "transcribe --audio while it comes in (asr)")
                ->capture_default_str());
   with_env(command.add_option("--audio", options.audio,
-                              "asr, s2s: audio file, or - for standard input; for a streamed s2s "
-                              "that may be raw samples, taken while they come"));
+                              "asr, s2s: audio file, or - for standard input; streamed, that "
+                              "may be raw samples, taken while they come"));
   with_env(command.add_option("--sample-rate", options.pcm.sample_rate_hz, "Of raw samples, in Hz")
                ->check(CLI::Range(1000, 768000))
                ->capture_default_str());

@@ -139,8 +139,9 @@ void add_speak_command(CLI::App& app, int& exit_code) {
   command->add_option("TEXT", options->text, "The text to speak");
   with_env(command->add_option("-f,--file", options->text_file,
                                "Speak a text file, or - for standard input"));
-  with_env(command->add_option("--voice", options->voice,
-                               "us_male (the default), us_female, uk_male, uk_female"));
+  with_env(command->add_option(
+      "--voice", options->voice,
+      "us_male (the default), us_female, uk_male, uk_female; Japanese models take none"));
   with_env(
       command->add_option("-o,--output", options->output,
                           "File to write, by its extension .wav, .flac, .opus or .ogg; or - for "
@@ -152,8 +153,9 @@ void add_speak_command(CLI::App& app, int& exit_code) {
                ->add_option("--speaker-device", options->speaker,
                             "With --stream: ALSA's name of the loudspeaker")
                ->capture_default_str());
-  with_env(command->add_option("--text-chunk-mode", options->text_chunk_mode,
-                               "How long text is cut: default, tag_aware, japanese, endline"));
+  with_env(command->add_option(
+      "--text-chunk-mode", options->text_chunk_mode,
+      "How long text is cut: default, tag_aware, japanese (Japanese models' default), endline"));
   with_env(command->add_option("--text-chunk-size", options->text_chunk_size,
                                "Characters per chunk (default: 200)"));
   add_model_options(*command, options->model);

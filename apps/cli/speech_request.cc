@@ -10,12 +10,17 @@ namespace rill::cli {
 
 void add_speech_flags(CLI::App& command, SpeechFlags& flags) {
   with_env(command.add_option("--language", flags.language, "auto, or the model's language"));
-  with_env(command.add_option("-n,--max-tokens", flags.max_tokens,
-                              "Most steps of one reply or text chunk"));
-  with_env(command.add_option("--temp,--temperature", flags.temperature,
-                              "Temperature of the sampling; 0: greedy"));
   with_env(
-      command.add_option("--top-k", flags.top_k, "Sample from the K most likely; 0: from all"));
+      command.add_option("-n,--max-tokens", flags.max_tokens,
+                         "Most steps (80 ms of speech): of a chunk of text 512, of a reply 1024"));
+  with_env(
+      command.add_option("--temp,--temperature", flags.temperature,
+                         "Temperature of the sampling; 0: greedy (default: the model's own, else "
+                         "0.8, of a reply 1.0)"));
+  with_env(
+      command.add_option("--top-k", flags.top_k,
+                         "Sample from the K most likely; 0: from all (default: the model's own, "
+                         "else 64, of a reply 4)"));
   with_env(command.add_option("--seed", flags.seed, "Seed of the sampling (default: random)"));
   with_env(command
                .add_option("--request-option", flags.request_options,
