@@ -34,6 +34,12 @@ class Transcripts(CommandLineCase):
                    for repack in ("true", "false")}
         self.assertEqual(len(outputs), 1)
 
+    def test_prompt_lookup_does_not_change_the_result(self):
+        chunks = ("--chunk", "fixed", "--chunk-seconds", "1", clip("asr_05.wav"))
+        outputs = {run("transcribe", "--format", "verbose_json", "--prompt-lookup", tokens, *chunks).stdout for tokens in (0, 8)}
+        self.assertEqual(len(outputs), 1)
+        self.expect_error(run("transcribe", "--prompt-lookup", "many", *chunks), 2, "prompt_lookup")
+
     def test_package_directory_equals_embedded_model(self):
         result = run("transcribe", "-m", DEMO, clip("asr_06.wav"))
         self.assertEqual(self.expect_ok(result), run("transcribe", clip("asr_06.wav")).stdout.decode())
