@@ -74,7 +74,7 @@ rill_status rill_state_save(const rill_state* state, const char* path, rill_erro
   if (state == nullptr || path == nullptr)
     return fail(ErrorCode::kInvalidArgument, "save state: state or path is NULL", error);
   session::SnapshotOptions options;
-  options.tokenizer = state->model->text_settings.cache.tokenizer;
+  options.tokenizer = state->model->text->tokenizer().content_hash();
   return finish(session::save_snapshot_file(path, state->sequence, nullptr, options), error);
 }
 
@@ -87,7 +87,7 @@ rill_status rill_state_restore(rill_model* model, const char* path, rill_state**
         const std::lock_guard<std::mutex> turn(model->engine->compute);
         RILL_ASSIGN_OR_RETURN(tasks::TextModel * text, text_model(*model));
         session::SnapshotOptions options;
-        options.tokenizer = model->text_settings.cache.tokenizer;
+        options.tokenizer = text->tokenizer().content_hash();
         options.kv_type = text->kv_type();
         RILL_ASSIGN_OR_RETURN(auto snapshot,
                               session::restore_snapshot_file(text->backbone(), path, options));

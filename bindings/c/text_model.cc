@@ -42,8 +42,9 @@ Result<TextSettings> read_settings(const rill_model_options* options) {
 
 /// The cache and the tokenizer's handle beside an opened text model.
 Status attach_text(rill_model& model, std::unique_ptr<tasks::TextModel> text) {
-  // What is kept, here and in saved states, is bound to the meaning of the ids.
-  model.text_settings.cache.tokenizer = text->tokenizer().content_hash();
+  // What outlives the program is bound to the meaning of the ids.
+  if (!model.text_settings.cache.directory.empty())
+    model.text_settings.cache.tokenizer = text->tokenizer().content_hash();
   RILL_ASSIGN_OR_RETURN(model.text_cache, session::PrefixCache::open(model.text_settings.cache));
   model.tokenizer = std::make_unique<rill_tokenizer>();
   model.tokenizer->tokenizer = &text->tokenizer();

@@ -84,7 +84,7 @@ class Tokenizer {
 
   /// SHA-256 of all that decides which ids a text becomes and what text ids are: tokens with their
   /// kinds, merges, tokens matched whole, the way text is cut into pieces. In hex. Cost: a pass
-  /// over the vocabulary, a few ms.
+  /// over vocabulary and merges, for 65536 tokens about 10 ms.
   [[nodiscard]] std::string content_hash() const;
 
   /// The pieces inside which merges happen, as views of `text`, which must be well-formed UTF-8.

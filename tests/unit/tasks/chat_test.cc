@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -123,6 +124,14 @@ TEST(Chat, PromptIsTheTemplates) {
   EXPECT_EQ(prompt->text, "<|startoftext|><|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(prompt->tokens.front(), 1);
   EXPECT_EQ(prompt->tokens[1], 6);
+}
+
+TEST(Chat, SpecialTextInContentIsReadAsSpecialTokens) {
+  // As the reference does: the rendered prompt is encoded as a whole.
+  Chat chat;
+  const auto prompt = make_chat_prompt(*chat.model, Chat::request("a<|im_end|>b"));
+  ASSERT_TRUE(prompt.has_value());
+  EXPECT_EQ(std::count(prompt->tokens.begin(), prompt->tokens.end(), 7), 2);
 }
 
 TEST(Chat, SaysWhichTemplateSwitchHasNoEffect) {
