@@ -5,7 +5,22 @@
 #include <array>
 #include <cstring>
 
+#include "base/str_cat.h"
+
 namespace rill::audio {
+
+Result<size_t> ByteSource::read_at(uint64_t, std::span<std::byte>) {
+  return Error{ErrorCode::kUnsupported, cat("read audio: ", printable(name(), 4096),
+                                            ": can only be read from its beginning on")};
+}
+
+Result<size_t> MemorySource::read_at(uint64_t offset, std::span<std::byte> out) {
+  if (offset >= bytes_.size()) return size_t{0};
+  const auto rest = bytes_.subspan(static_cast<size_t>(offset));
+  const size_t count = std::min(out.size(), rest.size());
+  if (count > 0) std::memcpy(out.data(), rest.data(), count);
+  return count;
+}
 
 Result<size_t> MemorySource::read(std::span<std::byte> out) {
   const size_t count = std::min(out.size(), bytes_.size() - position_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteSource: where the bytes of an audio file come from (a file, standard input, memory), read
-// forward only. Nothing here knows about audio. Implementation: byte_source.cc,
+// ByteSource: where the bytes of an audio file come from (a file, standard input, memory). Nothing
+// here knows about audio. Implementation: byte_source.cc,
 // byte_source_posix.cc.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace rill::audio {
 
-/// A forward-only stream of bytes.
+/// A stream of bytes; some can also be read at any place.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -29,6 +29,12 @@ class ByteSource {
   [[nodiscard]] virtual const std::string& name() const = 0;
   /// Total size where it is known without reading (regular files, memory).
   [[nodiscard]] virtual std::optional<uint64_t> size_bytes() const = 0;
+
+  /// Whether read_at() works (regular files, memory); the size is known then.
+  [[nodiscard]] virtual bool has_random_access() const { return false; }
+  /// Reads up to out.size() bytes from `offset` on, without touching where read() is; 0 means the
+  /// end. Errors: kIo, naming the source; kUnsupported (no random access).
+  virtual Result<size_t> read_at(uint64_t offset, std::span<std::byte> out);
 };
 
 /// A file or an open descriptor.
@@ -49,6 +55,8 @@ class FileSource final : public ByteSource {
   Result<size_t> read(std::span<std::byte> out) override;
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] std::optional<uint64_t> size_bytes() const override { return size_bytes_; }
+  [[nodiscard]] bool has_random_access() const override { return size_bytes_.has_value(); }
+  Result<size_t> read_at(uint64_t offset, std::span<std::byte> out) override;
 
  private:
   FileSource(int descriptor, bool owned, std::string name)
@@ -75,6 +83,8 @@ class MemorySource final : public ByteSource {
   Result<size_t> read(std::span<std::byte> out) override;
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] std::optional<uint64_t> size_bytes() const override { return bytes_.size(); }
+  [[nodiscard]] bool has_random_access() const override { return true; }
+  Result<size_t> read_at(uint64_t offset, std::span<std::byte> out) override;
 
  private:
   std::vector<std::byte> owned_;
@@ -101,6 +111,10 @@ class BufferedSource final : public ByteSource {
   [[nodiscard]] const std::string& name() const override { return source_->name(); }
   [[nodiscard]] std::optional<uint64_t> size_bytes() const override {
     return source_->size_bytes();
+  }
+  [[nodiscard]] bool has_random_access() const override { return source_->has_random_access(); }
+  Result<size_t> read_at(uint64_t offset, std::span<std::byte> out) override {
+    return source_->read_at(offset, out);
   }
   /// Bytes consumed so far.
   [[nodiscard]] uint64_t position() const { return position_; }

@@ -75,4 +75,16 @@ Result<size_t> FileSource::read(std::span<std::byte> out) {
   }
 }
 
+Result<size_t> FileSource::read_at(uint64_t offset, std::span<std::byte> out) {
+  if (!has_random_access()) return ByteSource::read_at(offset, out);
+  if (out.empty() || offset >= *size_bytes_) return size_t{0};
+  const size_t wanted = std::min<size_t>(out.size(), size_t{1} << 30);
+  while (true) {
+    const ssize_t got = ::pread(descriptor_, out.data(), wanted, static_cast<off_t>(offset));
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno == EINTR) continue;
+    return Error{ErrorCode::kIo, cat("read audio: ", printable(name_, 4096), ": ", reason(errno))};
+  }
+}
+
 }  // namespace rill::audio

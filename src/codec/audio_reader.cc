@@ -34,17 +34,21 @@ Result<std::vector<std::byte>> read_everything(audio::ByteSource& source) {
   }
 }
 
-Result<std::unique_ptr<audio::AudioReader>> open_compressed(audio::ByteSource& source,
-                                                            const SniffedFile& sniffed) {
-  RILL_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, read_everything(source));
-  if (sniffed.kind == FileKind::kOggOpus) return open_opus(std::move(bytes));
-  return open_sndfile(std::move(bytes), sniffed.name);
+Result<std::unique_ptr<audio::AudioReader>> open_compressed(
+    std::unique_ptr<audio::BufferedSource> source, const SniffedFile& sniffed) {
+  std::unique_ptr<audio::ByteSource> seekable = std::move(source);
+  if (!seekable->has_random_access()) {
+    RILL_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, read_everything(*seekable));
+    seekable = std::make_unique<audio::MemorySource>(std::move(bytes), seekable->name());
+  }
+  if (sniffed.kind == FileKind::kOggOpus) return open_opus(std::move(seekable));
+  return open_sndfile(std::move(seekable), sniffed.name);
 }
 
 #else
 
-Result<std::unique_ptr<audio::AudioReader>> open_compressed(audio::ByteSource&,
-                                                            const SniffedFile& sniffed) {
+Result<std::unique_ptr<audio::AudioReader>> open_compressed(
+    const std::unique_ptr<audio::BufferedSource>&, const SniffedFile& sniffed) {
   return Error{ErrorCode::kUnsupported,
                cat("found ", sniffed.name,
                    ", but this build reads only WAV (it was made with RILL_BUILD_CODECS=OFF)")};
@@ -67,7 +71,7 @@ Result<std::unique_ptr<audio::AudioReader>> open_sniffed(
       return open_wav(std::move(source));
     case FileKind::kSndfile:
     case FileKind::kOggOpus:
-      return open_compressed(*source, sniffed);
+      return open_compressed(std::move(source), sniffed);
     default:
       return Error{ErrorCode::kInvalidFormat,
                    cat("found ", sniffed.name, ", expected audio: ", kAccepted)};

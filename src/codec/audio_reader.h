@@ -36,9 +36,9 @@ inline constexpr size_t kSniffBytes = 512;
 /// Compressed audio from a source without random access is read into memory first, up to this size.
 inline constexpr uint64_t kMaxCompressedBytes = uint64_t{2} << 30;
 
-/// Opens an audio stream for reading. WAV streams as it comes; other kinds are read into memory
-/// first. Errors: kInvalidFormat (nothing, no audio, or damaged; the message names what was found
-/// and what is taken);
+/// Opens an audio stream for reading. WAV streams as it comes; other kinds are decoded from where
+/// they lie, or read into memory first if they come through a pipe. Errors: kInvalidFormat
+/// (nothing, no audio, or damaged; the message names what was found and what is taken);
 ///         kUnsupported (a codec that is not built in, or too long); kIo.
 Result<std::unique_ptr<audio::AudioReader>> open_audio(std::unique_ptr<audio::ByteSource> source);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AudioReader over opusfile, fed from memory.
+// AudioReader over opusfile.
 #include <opusfile.h>
 
 #include <algorithm>
@@ -11,6 +11,21 @@
 namespace rill::codec {
 namespace {
 
+SeekableFile& file_of(void* user) { return *static_cast<SeekableFile*>(user); }
+
+int read_callback(void* user, unsigned char* out, int count) {
+  SeekableFile& file = file_of(user);
+  if (count <= 0) return 0;
+  const size_t got = file.read({reinterpret_cast<std::byte*>(out), static_cast<size_t>(count)});
+  return file.status() ? static_cast<int>(got) : -1;
+}
+
+int seek_callback(void* user, opus_int64 offset, int whence) {
+  return file_of(user).seek(offset, whence) ? 0 : -1;
+}
+
+opus_int64 tell_callback(void* user) { return file_of(user).position(); }
+
 struct FreeOpusFile {
   void operator()(OggOpusFile* file) const { op_free(file); }
 };
@@ -20,7 +35,7 @@ class OpusReader final : public audio::AudioReader {
  public:
   /// `as_stereo`: the links of a chained file differ in their channels, so the library mixes all to
   /// two.
-  OpusReader(audio::AudioFormat format, std::vector<std::byte> bytes, OpusHandle file,
+  OpusReader(audio::AudioFormat format, std::unique_ptr<SeekableFile> bytes, OpusHandle file,
              bool as_stereo)
       : AudioReader(std::move(format)),
         bytes_(std::move(bytes)),
@@ -35,12 +50,13 @@ class OpusReader final : public audio::AudioReader {
                                  : op_read_float(file_.get(), interleaved.data(), room, nullptr);
       if (got >= 0) return static_cast<size_t>(got);
       if (got == OP_HOLE) continue;  // lost packets: what follows is still good
+      RILL_RETURN_IF_ERROR(bytes_->status());
       return Error{ErrorCode::kInvalidFormat,
                    cat("Ogg Opus: damaged data (opusfile error ", got, ")")};
     }
   }
 
-  std::vector<std::byte> bytes_;  // outlives file_, which reads from it
+  std::unique_ptr<SeekableFile> bytes_;  // outlives file_, which reads from it
   OpusHandle file_;
   bool as_stereo_;
 };
@@ -55,10 +71,12 @@ bool links_differ(const OggOpusFile* file) {
 
 }  // namespace
 
-Result<std::unique_ptr<audio::AudioReader>> open_opus(std::vector<std::byte> bytes) {
+Result<std::unique_ptr<audio::AudioReader>> open_opus(std::unique_ptr<audio::ByteSource> source) {
   int error = 0;
-  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-  OpusHandle file(op_open_memory(data, bytes.size(), &error));
+  auto bytes = std::make_unique<SeekableFile>(std::move(source));
+  const OpusFileCallbacks callbacks = {read_callback, seek_callback, tell_callback, nullptr};
+  OpusHandle file(op_open_callbacks(bytes.get(), &callbacks, nullptr, 0, &error));
+  RILL_RETURN_IF_ERROR(bytes->status());
   if (!file) {
     return Error{ErrorCode::kInvalidFormat,
                  cat("found Ogg Opus, but it does not open (opusfile error ", error, ")")};

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AudioReader over libsndfile, fed from memory.
+// AudioReader over libsndfile.
 #include <sndfile.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -14,37 +12,23 @@
 namespace rill::codec {
 namespace {
 
-// What libsndfile's callbacks read.
-struct MemoryFile {
-  std::vector<std::byte> bytes;
-  sf_count_t position = 0;
-
-  [[nodiscard]] sf_count_t size() const { return static_cast<sf_count_t>(bytes.size()); }
-};
-
-MemoryFile& file_of(void* user) { return *static_cast<MemoryFile*>(user); }
+SeekableFile& file_of(void* user) { return *static_cast<SeekableFile*>(user); }
 
 sf_count_t length_callback(void* user) { return file_of(user).size(); }
 
 sf_count_t seek_callback(sf_count_t offset, int whence, void* user) {
-  MemoryFile& file = file_of(user);
-  const sf_count_t base = whence == SEEK_CUR ? file.position : whence == SEEK_END ? file.size() : 0;
-  if (offset < -base || offset > file.size() - base) return -1;
-  file.position = base + offset;
-  return file.position;
+  return file_of(user).seek(offset, whence) ? file_of(user).position() : -1;
 }
 
 sf_count_t read_callback(void* out, sf_count_t count, void* user) {
-  MemoryFile& file = file_of(user);
-  const sf_count_t got = std::clamp<sf_count_t>(count, 0, file.size() - file.position);
-  if (got > 0) std::memcpy(out, file.bytes.data() + file.position, static_cast<size_t>(got));
-  file.position += got;
-  return got;
+  if (count <= 0) return 0;
+  return static_cast<sf_count_t>(
+      file_of(user).read({static_cast<std::byte*>(out), static_cast<size_t>(count)}));
 }
 
 sf_count_t write_callback(const void*, sf_count_t, void*) { return 0; }
 
-sf_count_t tell_callback(void* user) { return file_of(user).position; }
+sf_count_t tell_callback(void* user) { return file_of(user).position(); }
 
 struct CloseSndfile {
   void operator()(SNDFILE* file) const { sf_close(file); }
@@ -60,13 +44,14 @@ std::string format_name(int format, int command) {
 
 class SndfileReader final : public audio::AudioReader {
  public:
-  SndfileReader(audio::AudioFormat format, std::unique_ptr<MemoryFile> memory, SndfileHandle file)
-      : AudioReader(std::move(format)), memory_(std::move(memory)), file_(std::move(file)) {}
+  SndfileReader(audio::AudioFormat format, std::unique_ptr<SeekableFile> bytes, SndfileHandle file)
+      : AudioReader(std::move(format)), bytes_(std::move(bytes)), file_(std::move(file)) {}
 
  private:
   Result<size_t> read_frames(std::span<float> interleaved) override {
     const sf_count_t wanted = static_cast<sf_count_t>(interleaved.size() / channels());
     const sf_count_t got = sf_readf_float(file_.get(), interleaved.data(), wanted);
+    RILL_RETURN_IF_ERROR(bytes_->status());
     if (got <= 0 && sf_error(file_.get()) != SF_ERR_NO_ERROR) {
       return Error{ErrorCode::kInvalidFormat,
                    cat(format().container, ": ", sf_strerror(file_.get()))};
@@ -74,20 +59,20 @@ class SndfileReader final : public audio::AudioReader {
     return static_cast<size_t>(std::max<sf_count_t>(got, 0));
   }
 
-  std::unique_ptr<MemoryFile> memory_;  // outlives file_, which reads from it
+  std::unique_ptr<SeekableFile> bytes_;  // outlives file_, which reads from it
   SndfileHandle file_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<audio::AudioReader>> open_sndfile(std::vector<std::byte> bytes,
+Result<std::unique_ptr<audio::AudioReader>> open_sndfile(std::unique_ptr<audio::ByteSource> source,
                                                          const std::string& kind) {
-  auto memory = std::make_unique<MemoryFile>();
-  memory->bytes = std::move(bytes);
+  auto bytes = std::make_unique<SeekableFile>(std::move(source));
   SF_VIRTUAL_IO callbacks = {length_callback, seek_callback, read_callback, write_callback,
                              tell_callback};
   SF_INFO info = {};
-  SndfileHandle file(sf_open_virtual(&callbacks, SFM_READ, &info, memory.get()));
+  SndfileHandle file(sf_open_virtual(&callbacks, SFM_READ, &info, bytes.get()));
+  RILL_RETURN_IF_ERROR(bytes->status());
   if (!file)
     return Error{ErrorCode::kInvalidFormat,
                  cat("found ", kind, ", but it does not open: ", sf_strerror(nullptr))};
@@ -101,7 +86,7 @@ Result<std::unique_ptr<audio::AudioReader>> open_sndfile(std::vector<std::byte> 
     format.total_frames = info.frames;
   RILL_RETURN_IF_ERROR(audio::check_audio_format(format, kind));
   return std::unique_ptr<audio::AudioReader>(
-      std::make_unique<SndfileReader>(std::move(format), std::move(memory), std::move(file)));
+      std::make_unique<SndfileReader>(std::move(format), std::move(bytes), std::move(file)));
 }
 
 }  // namespace rill::codec

@@ -145,6 +145,61 @@ TEST(OpenAudio, DecodesCompressedPipes) {
   }
 }
 
+TEST(OpenAudio, DecodesCompressedFilesWhereTheyLie) {
+  for (const CodecCase& item : kCases) {
+    SCOPED_TRACE(item.name);
+    const std::string path = test::temp_path("compressed");
+    const Bytes bytes = encode(item.format, 1);
+    FILE* file = std::fopen(path.c_str(), "wb");
+    ASSERT_NE(file, nullptr);
+    EXPECT_EQ(std::fwrite(bytes.data(), 1, bytes.size(), file), bytes.size());
+    std::fclose(file);
+    auto reader = open_audio_file(path);
+    ASSERT_TRUE(reader) << reader.error().message;
+    expect_tone(**reader, 1, item.max_relative_rms);
+    std::remove(path.c_str());
+  }
+}
+
+/// A disk whose sectors behind `good` bytes cannot be read.
+class BadSectors final : public audio::ByteSource {
+ public:
+  BadSectors(Bytes bytes, uint64_t good) : memory_(std::move(bytes), "bad disk"), good_(good) {}
+  Result<size_t> read(std::span<std::byte> out) override { return memory_.read(out); }
+  Result<size_t> read_at(uint64_t offset, std::span<std::byte> out) override {
+    if (offset + out.size() > good_)
+      return Error{ErrorCode::kIo, "read audio: bad disk: Input/output error"};
+    return memory_.read_at(offset, out);
+  }
+  [[nodiscard]] bool has_random_access() const override { return true; }
+  [[nodiscard]] const std::string& name() const override { return memory_.name(); }
+  [[nodiscard]] std::optional<uint64_t> size_bytes() const override { return memory_.size_bytes(); }
+
+ private:
+  audio::MemorySource memory_;
+  uint64_t good_;
+};
+
+TEST(OpenAudio, ReportsSectorsThatCannotBeRead) {
+  for (const CodecCase& item : kCases) {
+    SCOPED_TRACE(item.name);
+    const Bytes bytes = encode(item.format, 1);
+    for (const uint64_t good : {uint64_t{0}, uint64_t{bytes.size() / 2}}) {
+      auto reader = open_audio(std::make_unique<BadSectors>(bytes, good));
+      Error error{ErrorCode::kInternal, ""};
+      if (!reader) {
+        error = reader.error();
+      } else {
+        auto samples = test::read_samples(**reader);
+        ASSERT_FALSE(samples);
+        error = samples.error();
+      }
+      EXPECT_EQ(error.code, ErrorCode::kIo) << error.message;
+      EXPECT_EQ(error.message, "read audio: bad disk: Input/output error");
+    }
+  }
+}
+
 TEST(OpenAudio, SkipsAnId3Tag) {
   Bytes file = test::bytes_of(std::string_view("ID3\x04\x00\x00\x00\x00\x00\x14", 10)) + Bytes(20);
   file = file + encode(SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III, 1);
