@@ -11,7 +11,8 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(RILL_CCACHE ccache)
 if(RILL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${RILL_CCACHE})
+  # The setting lets it keep what was compiled with a precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${RILL_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${RILL_CCACHE})
 endif()
 
@@ -34,6 +35,10 @@ if(RILL_SANITIZE)
   add_link_options(-fsanitize=${RILL_SANITIZE})
 endif()
 
+# The folders that read values out of bytes. The others are built without the checks of null and misaligned pointers, which
+# double the compile time; the address sanitizer reports the use of a null pointer too.
+set(RILL_BYTE_FOLDERS "^(base|tensor|quant|format|ops|kernels|audio|codec|session|model)")
+
 # rill_add_library(NAME SOURCES ... DEPENDS ...): the static library rill_NAME of the folder that calls it.
 # DEPENDS are the libraries of lower rows (docs: HACKING.md); they are all that the folder may include.
 function(rill_add_library name)
@@ -44,6 +49,30 @@ function(rill_add_library name)
   if(RILL_NOEXCEPT)
     target_compile_options(rill_${name} PRIVATE -fno-exceptions -fno-rtti)
   endif()
+  if(RILL_SANITIZE MATCHES "undefined" AND NOT name MATCHES "${RILL_BYTE_FOLDERS}")
+    target_compile_options(rill_${name} PRIVATE -fno-sanitize=null,alignment)
+  endif()
+endfunction()
+
+# rill_test_settings(TARGET): how the tests' own code is compiled.
+function(rill_test_settings target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE RILL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
+                                               RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                               RILL_VAD_WEIGHTS="${RILL_VAD_WEIGHTS}")
+  if(RILL_SANITIZE)
+    # Instrumented and optimised it takes twice as long to compile. The library may be built without RTTI, which the
+    # check of virtual calls needs.
+    target_compile_options(${target} PRIVATE -O0)
+    if(RILL_SANITIZE MATCHES "undefined")
+      target_compile_options(${target} PRIVATE -fno-sanitize=vptr,null,alignment)
+    endif()
+  endif()
+  if(RILL_CCACHE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -fpch-preprocess)
+  endif()
+  # Optimising the tests' own code takes longer than it saves.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # rill_add_test(NAME SOURCES ... DEPENDS ... [LABELS ...] [PER_ISA]): a GoogleTest program and its ctest entry.
@@ -51,21 +80,11 @@ endfunction()
 function(rill_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "PER_ISA" "" "SOURCES;DEPENDS;LABELS")
   add_executable(${name} ${ARG_SOURCES})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  rill_test_settings(${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE RILL_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
-                                             RILL_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                                             RILL_VAD_WEIGHTS="${RILL_VAD_WEIGHTS}")
-  if(RILL_SANITIZE)
-    # The tests' own code: instrumented and optimised it takes twice as long to compile. The library may be built without
-    # RTTI, which the check of virtual calls needs.
-    target_compile_options(${name} PRIVATE -O0)
-    if(RILL_SANITIZE MATCHES "undefined")
-      target_compile_options(${name} PRIVATE -fno-sanitize=vptr)
-    endif()
+  if(TARGET rill_test_headers)
+    target_precompile_headers(${name} REUSE_FROM rill_test_headers)
   endif()
-  # Optimising the tests' own code takes longer than it saves.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   # testing::TempDir() of its own: the same program runs at the same time with other kernels.
   set(temporary ${CMAKE_CURRENT_BINARY_DIR}/temporary)
   file(MAKE_DIRECTORY ${temporary}/${name})
