@@ -23,6 +23,11 @@ void add_engine_options(CLI::App& command, EngineOptions& options) {
   with_env(command.add_option("-t,--threads", options.threads, "Threads; 0: one per physical core")
                ->check(CLI::Range(0, 256))
                ->capture_default_str());
+  with_env(command
+               .add_option("--threads-batch", options.threads_batch,
+                           "Also -tb: threads for prompts and audio; 0: those of --threads")
+               ->check(CLI::Range(0, 256))
+               ->capture_default_str());
   with_env(command.add_option("--log-file", options.log_file, "Append messages to this file"));
   with_env(command.add_flag("-v,--verbose", options.verbosity,
                             "Show information on stderr; twice: also debug messages"));
@@ -74,7 +79,8 @@ std::vector<std::string> expand_short_flags(const std::vector<std::string>& argu
     std::string_view short_form;
     std::string_view long_form;
   };
-  constexpr std::array<ShortFlag, 6> kFlags = {{{"-hf", "--hf-repo"},
+  constexpr std::array<ShortFlag, 7> kFlags = {{{"-hf", "--hf-repo"},
+                                                {"-tb", "--threads-batch"},
                                                 {"-otxt", "--output-txt"},
                                                 {"-osrt", "--output-srt"},
                                                 {"-ovtt", "--output-vtt"},

@@ -16,7 +16,8 @@ namespace rill::cli {
 
 /// What every command that computes takes.
 struct EngineOptions {
-  int threads = 0;  ///< 0: as many as there are physical cores
+  int threads = 0;        ///< 0: as many as there are physical cores
+  int threads_batch = 0;  ///< for prompts and audio; 0: threads
   std::string log_file;
   int verbosity = 0;
 };

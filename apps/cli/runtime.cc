@@ -41,6 +41,7 @@ int open_engine(const EngineOptions& options, Runtime& runtime) {
   rill_engine_options engine_options = {};
   engine_options.struct_size = sizeof(engine_options);
   engine_options.threads = options.threads;
+  engine_options.threads_batch = options.threads_batch;
   engine_options.log = LogSink::write;
   engine_options.log_user = &runtime.log;
   engine_options.log_min_level = runtime.log.min_level();

@@ -27,7 +27,7 @@ rill_status rill_bench(rill_engine* engine, const rill_bench_options* options, r
   run.check = options->no_check == 0;
   if (options->struct_size >= sizeof *options) run.prompt_lookup = options->prompt_lookup;
   Arena scratch;
-  ops::Context context{engine->kernels, engine->pool.get(), &scratch};
+  ops::Context context = engine->context(scratch);
   const std::lock_guard<std::mutex> turn(engine->compute);
   auto report = measure::measure_speed(context, run);
   if (!report) return fail(std::move(report).error(), error);

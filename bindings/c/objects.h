@@ -16,6 +16,7 @@
 #include "kernels/kernel_table.h"
 #include "model/lfm2_audio/package.h"
 #include "model/silero_vad/silero_vad.h"
+#include "ops/context.h"
 #include "rill/rill.h"
 #include "session/prefix_cache.h"
 #include "tasks/asr.h"
@@ -45,9 +46,15 @@ struct rill_engine {
   void* log_user = nullptr;
   rill::Logger logger;
   std::unique_ptr<rill::ThreadPool> pool;
+  std::unique_ptr<rill::ThreadPool> batch_pool;  // null: pool
   const rill::kernels::KernelTable* kernels = nullptr;
   std::string isa_name;
-  std::mutex compute;  // computing calls take turns on the pool
+  std::mutex compute;  // computing calls take turns on the pools
+
+  /// For a call that computes with this scratch memory.
+  [[nodiscard]] rill::ops::Context context(rill::Arena& scratch) const {
+    return {kernels, pool.get(), &scratch, batch_pool.get()};
+  }
 };
 
 struct rill_vad {

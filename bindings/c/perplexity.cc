@@ -45,7 +45,7 @@ rill_status rill_perplexity(rill_engine* engine, const rill_perplexity_options* 
                 "perplexity: engine, options, model, text or json is NULL", error);
   }
   Arena scratch;
-  ops::Context context{engine->kernels, engine->pool.get(), &scratch};
+  ops::Context context = engine->context(scratch);
   const std::lock_guard<std::mutex> turn(engine->compute);
   auto report = measure::measure_perplexity(context, run_options(*options));
   if (!report) return fail(std::move(report).error(), error);

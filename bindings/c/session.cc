@@ -15,8 +15,7 @@ void free_session(rill_session& session) {
 }
 
 ops::Context compute_context(rill_session& session) {
-  rill_engine& engine = *session.model->engine;
-  return {engine.kernels, engine.pool.get(), &session.scratch};
+  return session.model->engine->context(session.scratch);
 }
 
 Result<tasks::AsrOptions> asr_options(const rill_session& session, const rill_request& request) {

@@ -99,7 +99,7 @@ rill_status rill_verify(rill_engine* engine, const rill_verify_options* options,
   }
   RowForwarder forwarder{row, user};
   Arena scratch;
-  ops::Context context{engine->kernels, engine->pool.get(), &scratch};
+  ops::Context context = engine->context(scratch);
   const std::lock_guard<std::mutex> turn(engine->compute);
   auto count = verify::verify_set(context, run, {forward_row, &forwarder});
   if (!count) return fail(std::move(count).error(), error);

@@ -105,10 +105,11 @@ typedef struct rill_engine_options {
   rill_log_fn log;       /* NULL: no messages */
   void* log_user;
   rill_log_level log_min_level;
+  int32_t threads_batch; /* for prompts and audio, where many rows are computed at once; 0: threads */
 } rill_engine_options;
 
 /* An engine owns the threads. It may be shared by models; calls that compute take turns on it.
- * Errors: INVALID_ARGUMENT (threads, isa), UNSUPPORTED (the processor lacks the tier). options may be NULL. */
+ * Errors: INVALID_ARGUMENT (threads, threads_batch, isa), UNSUPPORTED (the processor lacks the tier). options may be NULL. */
 typedef struct rill_engine rill_engine;
 RILL_API rill_status rill_engine_create(const rill_engine_options* options, rill_engine** engine, rill_error** error);
 RILL_API void rill_engine_destroy(rill_engine* engine);

@@ -17,6 +17,16 @@ struct Context {
   const kernels::KernelTable* kernels = nullptr;
   ThreadPool* pool = nullptr;
   Arena* scratch = nullptr;
+  ThreadPool* batch_pool = nullptr;  ///< for prompts and audio; null: pool
+
+  /// The context for a pass over `rows` rows: many rows are limited by arithmetic and gain from
+  /// threads that would only compete for memory with a few.
+  [[nodiscard]] Context for_rows(size_t rows) const {
+    constexpr size_t kFewRows = 8;
+    Context chosen = *this;
+    if (rows > kFewRows && batch_pool != nullptr) chosen.pool = batch_pool;
+    return chosen;
+  }
 };
 
 }  // namespace rill::ops

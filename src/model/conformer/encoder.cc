@@ -135,7 +135,7 @@ Result<Encoder> Encoder::load(const WeightReader& reader, const Config& config) 
   return encoder;
 }
 
-Status Encoder::encode(ops::Context& context, ConstMat mel, Mat out, const Trace* trace) const {
+Status Encoder::encode(ops::Context& base, ConstMat mel, Mat out, const Trace* trace) const {
   if (mel.cols != config_.num_mel_bins) {
     return Error{ErrorCode::kInvalidArgument, cat("encode speech: got features of ", mel.cols,
                                                   " mel bins, expected ", config_.num_mel_bins)};
@@ -143,6 +143,7 @@ Status Encoder::encode(ops::Context& context, ConstMat mel, Mat out, const Trace
   RILL_CHECK(out.cols == config_.hidden_size, "encode: wrong width");
   RILL_CHECK(out.rows == num_steps(mel.rows), "encode: out needs num_steps(F) rows");
   if (out.rows == 0) return {};
+  ops::Context context = base.for_rows(mel.rows);
   RILL_RETURN_IF_ERROR(subsample(context, weights_.subsampling, mel, out, trace));
 
   Arena::Scope scope(*context.scratch);

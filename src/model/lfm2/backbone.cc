@@ -185,10 +185,11 @@ Status Backbone::forward(ops::Context& context, ConstMat inputs, std::span<const
   RILL_ASSIGN_OR_RETURN(const std::span<Segment> piece,
                         context.scratch->take<Segment>(segments.size()));
   const size_t max_rows = trace == nullptr ? kMaxPieceSteps : rows;
+  ops::Context piece_context = context.for_rows(rows);
   for (PieceCutter cutter(segments, piece, max_rows); cutter.next();) {
-    RILL_RETURN_IF_ERROR(forward_piece(context, inputs.row_range(cutter.first_row(), cutter.rows()),
-                                       cutter.segments(),
-                                       hidden.row_range(cutter.first_row(), cutter.rows()), trace));
+    RILL_RETURN_IF_ERROR(forward_piece(
+        piece_context, inputs.row_range(cutter.first_row(), cutter.rows()), cutter.segments(),
+        hidden.row_range(cutter.first_row(), cutter.rows()), trace));
   }
   return {};
 }
