@@ -83,7 +83,7 @@ Result<std::unique_ptr<rill_result>> run_speech(rill_session& session,
   RILL_ASSIGN_OR_RETURN(auto speech, start_speech(session, request));
   speech.gather_events();
   if (request.task == RILL_TASK_S2S) {
-    RILL_ASSIGN_OR_RETURN(const auto samples, request.audio.read_mono_16k());
+    RILL_ASSIGN_OR_RETURN(const auto samples, request.audio.read_mono_16k(&session.cancel));
     RILL_RETURN_IF_ERROR(speech.push_audio(samples, 1, tasks::kModelSampleRateHz));
   }
   while (true) {

@@ -9,7 +9,7 @@
 
 namespace rill::audio {
 
-Result<size_t> ByteSource::read_at(uint64_t, std::span<std::byte>) {
+Error ByteSource::no_random_access() const {
   return Error{ErrorCode::kUnsupported, cat("read audio: ", printable(name(), 4096),
                                             ": can only be read from its beginning on")};
 }

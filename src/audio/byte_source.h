@@ -4,6 +4,7 @@
 // byte_source_posix.cc.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,7 +35,14 @@ class ByteSource {
   [[nodiscard]] virtual bool has_random_access() const { return false; }
   /// Reads up to out.size() bytes from `offset` on, without touching where read() is; 0 means the
   /// end. Errors: kIo, naming the source; kUnsupported (no random access).
-  virtual Result<size_t> read_at(uint64_t offset, std::span<std::byte> out);
+  virtual Result<size_t> read_at(uint64_t /*offset*/, std::span<std::byte> /*out*/) {
+    return no_random_access();
+  }
+
+ private:
+  // All virtual functions are inline, so that programs with RTTI can derive from the class though
+  // the library is built without.
+  [[nodiscard]] Error no_random_access() const;
 };
 
 /// A file or an open descriptor.
@@ -52,6 +60,11 @@ class FileSource final : public ByteSource {
   FileSource& operator=(const FileSource&) = delete;
   ~FileSource() override;
 
+  /// Lets the flag end the wait for a pipe that delivers nothing. It may be null; it must outlive
+  /// the source.
+  void set_cancel(const std::atomic<bool>* cancel) { cancel_ = cancel; }
+
+  /// Errors: also kCancelled.
   Result<size_t> read(std::span<std::byte> out) override;
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] std::optional<uint64_t> size_bytes() const override { return size_bytes_; }
@@ -66,6 +79,7 @@ class FileSource final : public ByteSource {
   bool owned_;
   std::string name_;
   std::optional<uint64_t> size_bytes_;
+  const std::atomic<bool>* cancel_ = nullptr;
 };
 
 /// Bytes in memory.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // FileSource over POSIX descriptors.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,17 @@ std::string_view unreadable_kind(mode_t mode) {
   if (S_ISCHR(mode) || S_ISBLK(mode)) return "is a device";
   if (S_ISSOCK(mode)) return "is a socket";
   return "";
+}
+
+// Waits until the descriptor has something to read or is at its end; false if the flag came first.
+bool wait_for_input(int descriptor, const std::atomic<bool>& cancel) {
+  constexpr int kWaitMs = 50;
+  while (!cancel.load()) {
+    pollfd wanted = {descriptor, POLLIN, 0};
+    const int ready = ::poll(&wanted, 1, kWaitMs);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;  // trouble is for read() to report
+  }
+  return false;
 }
 
 }  // namespace
@@ -68,6 +80,9 @@ Result<size_t> FileSource::read(std::span<std::byte> out) {
   if (out.empty()) return size_t{0};
   const size_t wanted = std::min<size_t>(out.size(), size_t{1} << 30);
   while (true) {
+    if (cancel_ != nullptr && !has_random_access() && !wait_for_input(descriptor_, *cancel_))
+      return Error{ErrorCode::kCancelled,
+                   cat("read audio: ", printable(name_, 4096), ": cancelled")};
     const ssize_t got = ::read(descriptor_, out.data(), wanted);
     if (got >= 0) return static_cast<size_t>(got);
     if (errno == EINTR) continue;

@@ -55,7 +55,10 @@ Result<Transcript> transcribe_pieces(const Model& model, ops::Context& context, 
   bool went_on = true;
   while (more && went_on) {
     piece.clear();
-    RILL_ASSIGN_OR_RETURN(more, read(piece));
+    Result<bool> got = read(piece);
+    went_on = got || got.error().code != ErrorCode::kCancelled;
+    if (!went_on) break;
+    RILL_ASSIGN_OR_RETURN(more, std::move(got));
     RILL_RETURN_IF_ERROR(chunker.push(context, piece));
     if (!more && chunker.num_samples() < static_cast<int64_t>(kMinAudioSamples))
       return too_short(chunker.num_samples());
@@ -93,7 +96,7 @@ Result<Transcript> transcribe_samples(const Model& model, ops::Context& context,
 Result<Transcript> transcribe(const Model& model, ops::Context& context, const AudioInput& audio,
                               const AsrOptions& options, const AsrRun& run) {
   const auto start = Clock::now();
-  RILL_ASSIGN_OR_RETURN(MonoPieces pieces, audio.open());
+  RILL_ASSIGN_OR_RETURN(MonoPieces pieces, audio.open(run.cancel));
   const auto read = [&pieces](std::vector<float>& piece) { return pieces.read(piece); };
   RILL_ASSIGN_OR_RETURN(
       Transcript transcript,

@@ -55,6 +55,18 @@ Result<MonoPieces> open_source(std::unique_ptr<audio::ByteSource> source) {
   return MonoPieces(std::move(reader), std::move(stream));
 }
 
+Result<std::unique_ptr<audio::FileSource>> open_path(const std::string& path,
+                                                     const std::atomic<bool>* cancel) {
+  if (path != "-") {
+    RILL_ASSIGN_OR_RETURN(auto file, audio::FileSource::open(path));
+    file->set_cancel(cancel);
+    return file;
+  }
+  auto input = audio::FileSource::standard_input();
+  input->set_cancel(cancel);
+  return input;
+}
+
 }  // namespace
 
 MonoPieces::MonoPieces(std::unique_ptr<audio::AudioReader> reader, audio::MonoStream stream)
@@ -119,10 +131,9 @@ Result<AudioInput> AudioInput::from_samples(const int16_t* samples, size_t frame
   return input;
 }
 
-Result<std::vector<float>> AudioInput::read_mono_16k() const {
+Result<std::vector<float>> AudioInput::read_mono_16k(const std::atomic<bool>* cancel) const {
   if (const auto* path = std::get_if<Path>(&source_)) {
-    if (path->path == "-") return read_source(audio::FileSource::standard_input());
-    RILL_ASSIGN_OR_RETURN(auto file, audio::FileSource::open(path->path));
+    RILL_ASSIGN_OR_RETURN(auto file, open_path(path->path, cancel));
     return read_source(std::move(file));
   }
   if (const auto* file = std::get_if<FileBytes>(&source_)) {
@@ -141,10 +152,9 @@ Result<std::vector<float>> AudioInput::read_mono_16k() const {
   return Error{ErrorCode::kInvalidArgument, "LFM2-Audio ASR requires audio_input"};
 }
 
-Result<MonoPieces> AudioInput::open() const {
+Result<MonoPieces> AudioInput::open(const std::atomic<bool>* cancel) const {
   if (const auto* path = std::get_if<Path>(&source_)) {
-    if (path->path == "-") return open_source(audio::FileSource::standard_input());
-    RILL_ASSIGN_OR_RETURN(auto file, audio::FileSource::open(path->path));
+    RILL_ASSIGN_OR_RETURN(auto file, open_path(path->path, cancel));
     return open_source(std::move(file));
   }
   if (const auto* file = std::get_if<FileBytes>(&source_)) {

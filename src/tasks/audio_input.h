@@ -2,6 +2,7 @@
 // AudioInput: the audio of a request, from wherever it comes, and its way to mono 16 kHz samples.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -64,12 +65,14 @@ class AudioInput {
   /// Units: samples as the source has them (integers scaled to [-1, 1)).
   /// Errors: kNotFound, kIo, kInvalidFormat (not audio, damaged, empty, a non-finite sample),
   /// kUnsupported (codec),
-  ///         kContextFull (past 24 hours).
-  [[nodiscard]] Result<std::vector<float>> read_mono_16k() const;
+  ///         kContextFull (past 24 hours), kCancelled.
+  [[nodiscard]] Result<std::vector<float>> read_mono_16k(
+      const std::atomic<bool>* cancel = nullptr) const;
 
   /// The same piece by piece, while a pipe still delivers.
-  /// Errors: as above, as far as they show at the beginning.
-  [[nodiscard]] Result<MonoPieces> open() const;
+  /// Errors: as above, as far as they show at the beginning. Lifetime: `cancel`, which may be null,
+  /// must outlive the pieces.
+  [[nodiscard]] Result<MonoPieces> open(const std::atomic<bool>* cancel = nullptr) const;
 
  private:
   struct Path {

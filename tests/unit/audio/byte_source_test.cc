@@ -76,6 +76,26 @@ TEST(FileSource, NamesTheSourceWhenReadingFails) {
   EXPECT_NE(got.error().message.find("standard input"), std::string::npos);
 }
 
+TEST(FileSource, AFlagEndsTheWaitForAPipe) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  auto source = FileSource::from_descriptor(ends[0], "the pipe");
+  std::atomic<bool> cancel{false};
+  source->set_cancel(&cancel);
+  ASSERT_EQ(::write(ends[1], "ab", 2), 2);
+  Bytes piece(8);
+  EXPECT_EQ(source->read(piece).value(), 2u);
+  cancel.store(true);
+  const auto got = source->read(piece);  // the writing end is open: without the flag it waits
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(got.error().message, "read audio: the pipe: cancelled");
+  cancel.store(false);
+  ::close(ends[1]);
+  EXPECT_EQ(source->read(piece).value(), 0u);
+  ::close(ends[0]);
+}
+
 TEST(BufferedSource, PeeksWithoutConsuming) {
   for (const size_t step : std::initializer_list<size_t>{1, 3, 100}) {
     BufferedSource source(std::make_unique<test::PipeSource>(test::bytes_of("abcdefgh"), step));
