@@ -11,9 +11,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_program(RILL_CCACHE ccache)
 if(RILL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # The setting lets it keep what was compiled with a precompiled header.
+  # The setting and the option let it keep what was compiled with a precompiled header.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${RILL_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${RILL_CCACHE})
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
 
 # One answer everywhere: a product and a sum fuse only where the code says std::fma (docs/numerics.md, rule 1).
@@ -67,9 +68,6 @@ function(rill_test_settings target)
     if(RILL_SANITIZE MATCHES "undefined")
       target_compile_options(${target} PRIVATE -fno-sanitize=vptr,null,alignment)
     endif()
-  endif()
-  if(RILL_CCACHE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(${target} PRIVATE -fpch-preprocess)
   endif()
   # Optimising the tests' own code takes longer than it saves.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
