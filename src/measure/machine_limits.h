@@ -9,8 +9,8 @@
 
 namespace rill::measure {
 
-/// Bytes per second that all threads of the pool read together, best of a few passes in several
-/// patterns over a buffer that no cache holds. Errors: kOutOfMemory.
+/// Bytes per second that all threads of the pool read together, the median of a few passes
+/// over a buffer that no cache holds, in the fastest of several patterns. Errors: kOutOfMemory.
 Result<double> measure_read_bandwidth(ThreadPool& pool);
 
 /// The most memory that the process has held so far; 0 if the system does not say.

@@ -17,7 +17,7 @@ constexpr size_t kBufferBytes = size_t{256} << 20;  // far more than any cache h
 constexpr size_t kPieceBytes = size_t{1} << 20;
 constexpr size_t kLine = 64;
 constexpr size_t kAhead = 2048;  // bytes; beyond what the processor fetches by itself
-constexpr int kPasses = 5;       // of each pattern
+constexpr int kPasses = 7;       // of each pattern
 
 /// Adds up a piece: a line of each stream in turn, asked for early, in independent sums, so that
 /// the memory is the limit and nothing else.
@@ -54,14 +54,18 @@ Result<double> measure_read_bandwidth(ThreadPool& pool) {
   });
   std::vector<uint64_t> sums(kPieces);
   double best = 0;
-  for (int pass = 0; pass < kPasses; ++pass) {
-    for (const auto sum : kPatterns) {
+  for (const auto sum : kPatterns) {
+    double rates[kPasses];
+    for (double& rate : rates) {
       const auto start = std::chrono::steady_clock::now();
       pool.parallel_for(kPieces, [&](size_t p) { sums[p] += sum(data + p * kPieceBytes); });
       const double seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      best = std::max(best, static_cast<double>(kBufferBytes) / seconds);
+      rate = static_cast<double>(kBufferBytes) / seconds;
     }
+    // Not the fastest pass: what it is compared with are medians too.
+    std::nth_element(rates, rates + kPasses / 2, rates + kPasses);
+    best = std::max(best, rates[kPasses / 2]);
   }
   // A sum that nobody reads could be left out by the compiler.
   uint64_t total = 0;
