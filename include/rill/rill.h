@@ -28,6 +28,7 @@
  * Errors: a call that can fail returns rill_status; its last parameter, which may be NULL, receives a rill_error with a
  * one-line message. Out-parameters are only written on success.
  * Threads: see each object. The library prints nothing and never exits; messages go to the engine's log sink.
+ * One header, although it is long: it is all that a program needs, and all that other languages bind to.
  * Structs with a struct_size field may grow: set it to sizeof(the struct) and leave unknown fields zero.
  */
 #ifndef RILL_RILL_H_

@@ -2,6 +2,7 @@
 #include "measure/speed.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -179,9 +180,8 @@ Result<Json> measure_speed(ops::Context& context, const SpeedOptions& options) {
   report.set("cpu", Json::string(cpu_model_name()));
   report.set("isa", Json::string(std::string(isa_tier_name(context.kernels->tier))));
   report.set("threads", Json::integer(static_cast<int64_t>(context.pool->num_threads())));
-  const ThreadPool& batch_pool =
-      context.batch_pool != nullptr ? *context.batch_pool : *context.pool;
-  report.set("threads_batch", Json::integer(static_cast<int64_t>(batch_pool.num_threads())));
+  const ops::Context batch = context.for_rows(SIZE_MAX);
+  report.set("threads_batch", Json::integer(static_cast<int64_t>(batch.pool->num_threads())));
   report.set("kv_type", Json::string(std::string(dtype_name(options.kv_type))));
   report.set("checked", Json::boolean(options.check));
   report.set("load_ms", Json::number(load_ms));
