@@ -66,6 +66,8 @@ std::string format_table(const json& report) {
     text += measurement("decode at depth " + std::to_string(entry.at("depth").get<size_t>()), entry,
                         "decode_tokens_per_s", "tokens/s");
   }
+  if (report.contains("decode_read_share"))
+    text += measurement("decode, of bandwidth", report, "decode_read_share", "");
   for (const json& entry : report.value("prompt_lookup", json::array())) {
     const std::string name = entry.at("text").get<std::string>() + " text";
     text += measurement(name, entry, "plain_tokens_per_s", "tokens/s");
@@ -80,6 +82,7 @@ std::string format_table(const json& report) {
   if (report.contains("speech")) {
     const json& entry = report.at("speech");
     text += measurement("frame of speech", entry, "frame_ms", "ms");
+    text += measurement("frame, of bandwidth", report, "speech_read_share", "");
     text += measurement("first audio of a text", entry, "first_audio_of_text_ms", "ms");
     text += measurement("first audio of an answer", entry, "first_audio_of_answer_ms", "ms");
   }

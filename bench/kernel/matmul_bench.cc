@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Benchmarks of the matmul rows. Decode (1 and 4 tokens) reads matrices that no cache holds: GB/s
-// of weights; prefill: GOP/s (two operations for each weight and token). The scalar tier, which is
-// the definition and slow, gets the small shapes only.
+// Benchmarks of the matmul rows. Decode (1 and 4 tokens) reads matrices that no cache holds, cached
+// the same from the second cache level, which shows how much arithmetic is left under the memory's
+// limit: GB/s of weights; prefill: GOP/s (two operations for each weight and token). The scalar
+// tier, which is the definition and slow, gets the small shapes only.
 #include <cstring>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kCols = 2048;
 constexpr size_t kPrefillRows = 512;
+constexpr size_t kCachedRows = 256;  // at most 0.5 MB of 8-bit weights
 // Weights read by one decode pass: larger than any cache, except for scalar.
 constexpr size_t kDecodeBytes = size_t{192} << 20;
 constexpr size_t kScalarDecodeBytes = size_t{8} << 20;
@@ -82,8 +84,17 @@ bool equals_scalar(const MatmulFunction& function, IsaTier tier, Problem& proble
   return std::memcmp(expected.data(), problem.out.data(), expected.size() * sizeof(float)) == 0;
 }
 
-void run_matmul(benchmark::State& state, const MatmulFunction& function, IsaTier tier, size_t rows,
-                size_t tokens) {
+enum class Shape { kDecode, kCached, kPrefill };
+
+std::string shape_name(Shape shape, size_t tokens) {
+  const char* name = shape == Shape::kDecode   ? "decode/"
+                     : shape == Shape::kCached ? "cached/"
+                                               : "prefill/";
+  return name + std::to_string(tokens);
+}
+
+void run_matmul(benchmark::State& state, const MatmulFunction& function, IsaTier tier, Shape shape,
+                size_t rows, size_t tokens) {
   Problem problem = make_problem(function.type, rows, tokens);
   if (!equals_scalar(function, tier, problem)) {
     state.SkipWithError("differs from scalar");
@@ -93,17 +104,18 @@ void run_matmul(benchmark::State& state, const MatmulFunction& function, IsaTier
   for (auto _ : state) kernel(problem.args(rows));
   const MachineLimits& limits = machine_limits();
   const double unit = is_quantized(function.type) ? limits.dot_gop_s : limits.fma_gflop_s;
-  const bool decode = rows > kPrefillRows;
   set_counters(state, {static_cast<double>(problem.panels.size_bytes()),
                        2.0 * static_cast<double>(rows) * kCols * static_cast<double>(tokens),
-                       decode ? limits.read_gb_s : 0, decode ? 0 : unit});
+                       shape == Shape::kPrefill ? 0 : limits.read_gb_s,
+                       shape == Shape::kPrefill ? unit : 0});
 }
 
-void register_shape(const MatmulFunction& function, IsaTier tier, size_t rows, size_t tokens) {
-  const std::string shape = (rows > kPrefillRows ? "decode/" : "prefill/") + std::to_string(tokens);
-  benchmark::RegisterBenchmark(
-      bench_name(function.name, tier, shape).c_str(),
-      [=, &function](benchmark::State& state) { run_matmul(state, function, tier, rows, tokens); });
+void register_shape(const MatmulFunction& function, IsaTier tier, Shape shape, size_t rows,
+                    size_t tokens) {
+  benchmark::RegisterBenchmark(bench_name(function.name, tier, shape_name(shape, tokens)).c_str(),
+                               [=, &function](benchmark::State& state) {
+                                 run_matmul(state, function, tier, shape, rows, tokens);
+                               });
 }
 
 }  // namespace
@@ -114,11 +126,13 @@ bool register_matmul(const KernelRow& row) {
     const bool scalar = row.tier == IsaTier::kScalar;
     const size_t panel_bytes = row_bytes(function.type, kCols) * quant::kPanelRows;
     const size_t panels = (scalar ? kScalarDecodeBytes : kDecodeBytes) / panel_bytes;
-    register_shape(function, row.tier, panels * quant::kPanelRows, 1);
-    register_shape(function, row.tier, kPrefillRows, 16);
+    const size_t decode_rows = panels * quant::kPanelRows;
+    register_shape(function, row.tier, Shape::kDecode, decode_rows, 1);
+    register_shape(function, row.tier, Shape::kPrefill, kPrefillRows, 16);
     if (!scalar) {
-      register_shape(function, row.tier, panels * quant::kPanelRows, 4);
-      register_shape(function, row.tier, kPrefillRows, 256);
+      register_shape(function, row.tier, Shape::kDecode, decode_rows, 4);
+      register_shape(function, row.tier, Shape::kCached, kCachedRows, 1);
+      register_shape(function, row.tier, Shape::kPrefill, kPrefillRows, 256);
     }
     return true;
   }

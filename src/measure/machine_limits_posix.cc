@@ -2,22 +2,22 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <vector>
+#include <utility>
 
-#include "base/aligned_buffer.h"
 #include "measure/machine_limits.h"
+#include "measure/repeat.h"
 
 namespace rill::measure {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{256} << 20;  // far more than any cache holds
 constexpr size_t kPieceBytes = size_t{1} << 20;
+constexpr size_t kPieces = kBufferBytes / kPieceBytes;
 constexpr size_t kLine = 64;
 constexpr size_t kAhead = 2048;  // bytes; beyond what the processor fetches by itself
-constexpr int kPasses = 7;       // of each pattern
+constexpr int kPasses = 3;       // of each pattern
 
 /// Adds up a piece: a line of each stream in turn, asked for early, in independent sums, so that
 /// the memory is the limit and nothing else.
@@ -45,32 +45,34 @@ constexpr uint64_t (*kPatterns[])(const std::byte*) = {sum_piece<1>, sum_piece<2
 
 }  // namespace
 
-Result<double> measure_read_bandwidth(ThreadPool& pool) {
+ReadBandwidth::ReadBandwidth(ThreadPool& pool, AlignedBuffer buffer)
+    : pool_(&pool), buffer_(std::move(buffer)), sums_(kPieces) {}
+
+Result<ReadBandwidth> ReadBandwidth::create(ThreadPool& pool) {
   RILL_ASSIGN_OR_RETURN(AlignedBuffer buffer, AlignedBuffer::create(kBufferBytes));
-  constexpr size_t kPieces = kBufferBytes / kPieceBytes;
   std::byte* data = buffer.data();
   pool.parallel_for(kPieces, [data](size_t p) {
     std::memset(data + p * kPieceBytes, static_cast<int>(p & 0x7f), kPieceBytes);
   });
-  std::vector<uint64_t> sums(kPieces);
+  return ReadBandwidth(pool, std::move(buffer));
+}
+
+double ReadBandwidth::measure() {
+  const std::byte* data = buffer_.data();
   double best = 0;
   for (const auto sum : kPatterns) {
     double rates[kPasses];
     for (double& rate : rates) {
-      const auto start = std::chrono::steady_clock::now();
-      pool.parallel_for(kPieces, [&](size_t p) { sums[p] += sum(data + p * kPieceBytes); });
-      const double seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      rate = static_cast<double>(kBufferBytes) / seconds;
+      const auto start = Clock::now();
+      // The sums are kept: without a reader the compiler could leave them out.
+      pool_->parallel_for(kPieces, [&](size_t p) { sums_[p] += sum(data + p * kPieceBytes); });
+      rate = static_cast<double>(kBufferBytes) / seconds_since(start);
     }
     // Not the fastest pass: what it is compared with are medians too.
     std::nth_element(rates, rates + kPasses / 2, rates + kPasses);
     best = std::max(best, rates[kPasses / 2]);
   }
-  // A sum that nobody reads could be left out by the compiler.
-  uint64_t total = 0;
-  for (const uint64_t sum : sums) total += sum;
-  return total == 0 ? 0.0 : best;
+  return best;
 }
 
 size_t peak_rss_bytes() {

@@ -159,16 +159,24 @@ Result<Json> measure_speech(ops::Context& context, const Model& package, size_t 
   for (const double ms : per_frame) factors.push_back(ms / 80.0);
   Json entry = Json::object();
   entry.set("frames", Json::integer(static_cast<int64_t>(frames)));
-  const auto& backbone = package.backbone();
-  entry.set("frame_bytes",
-            Json::integer(static_cast<int64_t>(
-                backbone.weights().step_bytes(backbone.config().num_experts_per_tok) +
-                package.speech()->depthformer().frame_bytes())));
+  entry.set("frame_bytes", Json::integer(static_cast<int64_t>(frame_bytes(package))));
   set_statistics(entry, "frame_ms", std::move(per_frame));
   set_statistics(entry, "real_time_factor", std::move(factors));
   set_statistics(entry, "first_audio_of_text_ms", std::move(of_text));
   set_statistics(entry, "first_audio_of_answer_ms", std::move(of_answer));
   return entry;
+}
+
+size_t frame_bytes(const Model& package) {
+  const auto& backbone = package.backbone();
+  return backbone.weights().step_bytes(backbone.config().num_experts_per_tok) +
+         package.speech()->depthformer().frame_bytes();
+}
+
+Result<double> speech_read_rate(ops::Context& context, const Model& package, size_t frames) {
+  RILL_ASSIGN_OR_RETURN(const Sequence prompt, text_prompt(context, package));
+  RILL_ASSIGN_OR_RETURN(const double ms, frame_ms(context, package, prompt, frames));
+  return 1000.0 * static_cast<double>(frame_bytes(package)) / ms;
 }
 
 }  // namespace rill::measure

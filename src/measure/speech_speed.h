@@ -21,4 +21,13 @@ Result<Json> measure_encode(ops::Context& context, const model::lfm2_audio::Mode
 Result<Json> measure_speech(ops::Context& context, const model::lfm2_audio::Model& package,
                             size_t frames, size_t repeat);
 
+/// Weights that a frame of speech reads, in bytes: the backbone once, the depthformer for each
+/// codebook.
+[[nodiscard]] size_t frame_bytes(const model::lfm2_audio::Model& package);
+
+/// Bytes of weights per second that speaking `frames` frames reads. Errors: kOutOfMemory,
+/// kInternal.
+Result<double> speech_read_rate(ops::Context& context, const model::lfm2_audio::Model& package,
+                                size_t frames);
+
 }  // namespace rill::measure

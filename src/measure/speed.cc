@@ -14,6 +14,7 @@
 #include "kernels/kernel_table.h"
 #include "measure/lookup_speed.h"
 #include "measure/machine_limits.h"
+#include "measure/read_share.h"
 #include "measure/repeat.h"
 #include "measure/speech_speed.h"
 #include "model/lfm2/load.h"
@@ -141,6 +142,42 @@ Result<Json> measure_decode(ops::Context& context, const Backbone& backbone,
   return list;
 }
 
+size_t decode_bytes(const Backbone& backbone) {
+  const auto& weights = backbone.weights();
+  return weights.step_bytes(backbone.config().num_experts_per_tok) + weights.head_bytes();
+}
+
+/// The memory's read bandwidth, and how much of it decoding and speaking use.
+Status measure_memory(ops::Context& context, const Loaded& loaded, const SpeedOptions& options,
+                      Json& report) {
+  constexpr size_t kTokens = 12;  // a turn of decoding; of speaking half as many frames
+  const size_t turns = 3 * options.repeat;
+  RILL_ASSIGN_OR_RETURN(ReadBandwidth bandwidth, ReadBandwidth::create(*context.pool));
+  std::vector<double> bandwidths = {bandwidth.measure()};
+  const auto measure = [&](const char* key, const auto& read) -> Status {
+    RILL_ASSIGN_OR_RETURN(ReadShares result, measure_read_shares(bandwidth, turns, read));
+    bandwidths.insert(bandwidths.end(), result.bandwidths.begin(), result.bandwidths.end());
+    set_statistics(report, key, std::move(result.shares));
+    return {};
+  };
+  if (options.decode > 0) {
+    RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(loaded.backbone(), options.kv_type));
+    RILL_RETURN_IF_ERROR(prompt.append_token(context, 1));
+    RILL_RETURN_IF_ERROR(measure("decode_read_share", [&]() -> Result<double> {
+      RILL_ASSIGN_OR_RETURN(const double rate, decode_rate(context, prompt, kTokens));
+      return rate * static_cast<double>(decode_bytes(loaded.backbone()));
+    }));
+  }
+  if (options.frames > 0) {
+    RILL_RETURN_IF_ERROR(measure("speech_read_share", [&] {
+      return speech_read_rate(context, *loaded.package, kTokens / 2);
+    }));
+  }
+  for (double& value : bandwidths) value /= 1e9;
+  set_statistics(report, "read_bandwidth_gb_per_s", std::move(bandwidths));
+  return {};
+}
+
 Status check_options(const SpeedOptions& options, const Loaded& loaded) {
   const size_t context = loaded.backbone().config().context_length;
   for (const size_t length : options.prefill) {
@@ -187,11 +224,8 @@ Result<Json> measure_speed(ops::Context& context, const SpeedOptions& options) {
   report.set("load_ms", Json::number(load_ms));
   report.set("weights_bytes",
              Json::integer(static_cast<int64_t>(loaded.backbone().weights().owned_bytes())));
-  const auto& weights = loaded.backbone().weights();
   report.set("decode_bytes_per_token",
-             Json::integer(static_cast<int64_t>(
-                 weights.step_bytes(loaded.backbone().config().num_experts_per_tok) +
-                 weights.head_bytes())));
+             Json::integer(static_cast<int64_t>(decode_bytes(loaded.backbone()))));
   RILL_ASSIGN_OR_RETURN(Json prefill, measure_prefill(context, loaded.backbone(), options));
   report.set("prefill", std::move(prefill));
   if (options.decode > 0) {
@@ -214,8 +248,7 @@ Result<Json> measure_speed(ops::Context& context, const SpeedOptions& options) {
   }
   // Before the bandwidth is measured, whose buffer is no part of the model's memory.
   report.set("peak_rss_bytes", Json::integer(static_cast<int64_t>(peak_rss_bytes())));
-  RILL_ASSIGN_OR_RETURN(const double bandwidth, measure_read_bandwidth(*context.pool));
-  report.set("read_bandwidth_gb_per_s", Json::number(bandwidth / 1e9));
+  RILL_RETURN_IF_ERROR(measure_memory(context, loaded, options, report));
   return report;
 }
 

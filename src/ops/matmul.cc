@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "kernels/kernel_table.h"
+#include "ops/parallel.h"
 
 namespace rill::ops {
 namespace {
@@ -18,7 +19,7 @@ constexpr size_t kChunkValues = quant::kChunkValues;
 
 // Tasks per thread: enough to even out threads of unequal speed, few enough that handing out costs
 // nothing.
-constexpr size_t kTasksPerThread = 8;
+constexpr size_t kTasksPerThread = 16;
 // Kernels work on up to this many panels at once; tasks are multiples of it.
 constexpr size_t kPanelsPerStep = 4;
 
@@ -166,7 +167,7 @@ Status compute_targets(Context& context, std::span<const MatmulTarget> targets,
   const Split split = split_work(targets, context.pool->num_threads());
   RILL_ASSIGN_OR_RETURN(const std::span<std::byte> scratch,
                         context.scratch->take<std::byte>(split.tasks * scratch_bytes));
-  context.pool->parallel_for(split.tasks, [&](size_t task) {
+  parallel_runs(context, split.tasks, [&](size_t task) {
     std::byte* own = scratch.data() + task * scratch_bytes;
     for (size_t i = 0; i < targets.size(); ++i) {
       const MatmulTarget& target = targets[i];

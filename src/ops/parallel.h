@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 
@@ -34,6 +35,35 @@ void parallel_items(Context& context, size_t count, size_t num_workers, const Fn
     for (size_t item = next.fetch_add(1, std::memory_order_relaxed); item < count;
          item = next.fetch_add(1, std::memory_order_relaxed)) {
       fn(item, worker);
+    }
+  });
+}
+
+/// Calls fn(item) for every item of [0, count). Each thread takes consecutive items of a range of
+/// its own, so that what it asks the memory for ahead of one item is what it needs for the next;
+/// one that is done early helps the others.
+template <typename Fn>
+void parallel_runs(Context& context, size_t count, const Fn& fn) {
+  constexpr size_t kMaxRuns = 64;
+  struct alignas(64) Next {
+    std::atomic<size_t> item{0};
+  };
+  const size_t runs = std::min({context.pool->num_threads(), kMaxRuns, count});
+  if (runs <= 1) {
+    for (size_t item = 0; item < count; ++item) fn(item);
+    return;
+  }
+  const auto begin_of = [&](size_t run) { return run * count / runs; };
+  std::array<Next, kMaxRuns> next;
+  for (size_t run = 0; run < runs; ++run) next[run].item.store(begin_of(run));
+  context.pool->parallel_for(runs, [&](size_t worker) {
+    for (size_t i = 0; i < runs; ++i) {
+      const size_t run = (worker + i) % runs;
+      const size_t end = begin_of(run + 1);
+      while (next[run].item.load(std::memory_order_relaxed) < end) {
+        const size_t item = next[run].item.fetch_add(1, std::memory_order_relaxed);
+        if (item < end) fn(item);
+      }
     }
   });
 }

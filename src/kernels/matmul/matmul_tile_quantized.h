@@ -276,9 +276,9 @@ template <class V, PanelFormat kFormat, int P, int T>
 void few_tokens(const MatmulArgs& a, size_t first_panel) {
   using W = PackedChunk<V, kFormat>;
   constexpr size_t kChunkBytes = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
-  // Hardware prefetchers stop at pages and lose the jumps between quants and scales: 4 to 8 KiB
-  // ahead hide memory.
-  constexpr size_t kAhead = kChunkBytes > 4096 ? 1 : 2;
+  // Hardware prefetchers lose their way in the jumps between quants and scales. A chunk ahead, in
+  // the order in which it lies, hides memory; two were slower (kernel_bench decode/1).
+  constexpr size_t kAhead = 1;
   alignas(64) float acc[T * P * kPanelRows] = {};
   const size_t chunks = num_chunks(a.cols);
   for (size_t chunk = 0; chunk < chunks; ++chunk) {
