@@ -21,6 +21,7 @@
 #include "model/lfm2_audio/package.h"
 #include "ops/elementwise.h"
 #include "session/sequence.h"
+#include "tasks/speech_writer.h"
 
 namespace rill::measure {
 namespace {
@@ -150,7 +151,8 @@ size_t decode_bytes(const Backbone& backbone) {
 /// The memory's read bandwidth, and how much of it decoding and speaking use.
 Status measure_memory(ops::Context& context, const Loaded& loaded, const SpeedOptions& options,
                       Json& report) {
-  constexpr size_t kTokens = 12;  // a turn of decoding; of speaking half as many frames
+  constexpr size_t kTokens = 12;                                    // a turn of decoding
+  constexpr size_t kFrames = tasks::SpeechWriter::kFramesTogether;  // a turn of speaking
   const size_t turns = 3 * options.repeat;
   RILL_ASSIGN_OR_RETURN(ReadBandwidth bandwidth, ReadBandwidth::create(*context.pool));
   std::vector<double> bandwidths = {bandwidth.measure()};
@@ -170,7 +172,7 @@ Status measure_memory(ops::Context& context, const Loaded& loaded, const SpeedOp
   }
   if (options.frames > 0) {
     RILL_RETURN_IF_ERROR(measure("speech_read_share", [&] {
-      return speech_read_rate(context, *loaded.package, kTokens / 2);
+      return speech_read_rate(context, *loaded.package, kFrames);
     }));
   }
   for (double& value : bandwidths) value /= 1e9;

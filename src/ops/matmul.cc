@@ -137,7 +137,9 @@ Split split_work(std::span<const MatmulTarget> targets, size_t threads) {
   for (const MatmulTarget& target : targets) panels += target.weights->num_panels();
   const size_t wanted = (panels + threads * kTasksPerThread - 1) / (threads * kTasksPerThread);
   const size_t steps = std::max<size_t>(1, (wanted + kPanelsPerStep - 1) / kPanelsPerStep);
-  Split split = {steps * kPanelsPerStep, 0};
+  // A small matrix (a router) is spread thin rather than left to one thread.
+  const size_t share = (panels + threads - 1) / threads;
+  Split split = {std::clamp<size_t>(share, 1, steps * kPanelsPerStep), 0};
   for (const MatmulTarget& target : targets)
     split.tasks += Split::tasks_of(target, split.panels_per_task);
   return split;

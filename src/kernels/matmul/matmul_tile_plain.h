@@ -31,6 +31,10 @@ struct BF16Weights {
   static RILL_INLINE typename V::F32 load(const uint8_t* p) { return V::load_bf16(p); }
 };
 
+// How far ahead of a panel's column the memory is asked, in bytes: more than that was slower
+// (kernel_bench decode/1).
+constexpr size_t kPlainAhead = 1024;
+
 // acc[t][16 p ..] += the product of a chunk of `cols` columns. Panel p starts at w + p *
 // panel_bytes.
 template <class V, class W, int P, int T>
@@ -42,7 +46,9 @@ RILL_INLINE void add_plain_chunk(const uint8_t* w, size_t panel_bytes, const flo
     typename V::F32 weights[P];
     RILL_UNROLL
     for (int p = 0; p < P; ++p) {
-      weights[p] = W::load(w + static_cast<size_t>(p) * panel_bytes + k * kPanelRows * W::kBytes);
+      const uint8_t* column = w + static_cast<size_t>(p) * panel_bytes + k * kPanelRows * W::kBytes;
+      if constexpr (T <= V::kDirectTokens) __builtin_prefetch(column + kPlainAhead);
+      weights[p] = W::load(column);
     }
     RILL_UNROLL
     for (int t = 0; t < T; ++t) {
