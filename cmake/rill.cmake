@@ -40,6 +40,14 @@ endif()
 # double the compile time; the address sanitizer reports the use of a null pointer too.
 set(RILL_BYTE_FOLDERS "^(base|tensor|quant|format|ops|kernels|audio|codec|session|model)")
 
+# rill_unity(TARGET SIZE): SIZE files are compiled together, since the headers that they share are most of what the
+# compiler reads. Names in their unnamed namespaces have to differ.
+function(rill_unity target size)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RILL_UNITY} UNITY_BUILD_BATCH_SIZE ${size})
+endfunction()
+# Folders whose files use the same names.
+set(RILL_SEPARATE_FOLDERS "^(audio|base|codec|measure|ops|verify)$")
+
 # rill_add_library(NAME SOURCES ... DEPENDS ...): the static library rill_NAME of the folder that calls it.
 # DEPENDS are the libraries of lower rows (docs: HACKING.md); they are all that the folder may include.
 function(rill_add_library name)
@@ -47,6 +55,9 @@ function(rill_add_library name)
   add_library(rill_${name} STATIC ${ARG_SOURCES})
   target_include_directories(rill_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(rill_${name} PUBLIC ${ARG_DEPENDS})
+  if(NOT name MATCHES "${RILL_SEPARATE_FOLDERS}")
+    rill_unity(rill_${name} 5)
+  endif()
   if(RILL_NOEXCEPT)
     target_compile_options(rill_${name} PRIVATE -fno-exceptions -fno-rtti)
   endif()

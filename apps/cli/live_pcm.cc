@@ -13,8 +13,6 @@
 namespace rill::cli {
 namespace {
 
-constexpr size_t kHeadBytes = 4;
-
 /// How files with a header begin. A bare MP3 stream has none, so it is not among them.
 constexpr std::string_view kMagics[] = {"RIFF", "RIFX", "RF64", "BW64", "riff",
                                         "fLaC", "OggS", "FORM", "caff", ".snd"};

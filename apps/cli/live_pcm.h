@@ -2,6 +2,7 @@
 // A spoken question as raw samples on standard input, handed on while they come.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +18,10 @@ struct PcmFormat {
   std::string sample_format = "s16le";  ///< or "f32le"
 };
 
-/// Whether these bytes (4 are enough) begin an audio file with a header.
+/// So many bytes of a file tell whether it has a header.
+inline constexpr size_t kHeadBytes = 4;
+
+/// Whether these bytes (kHeadBytes are enough) begin an audio file with a header.
 [[nodiscard]] bool begins_audio_file(std::string_view head);
 
 /// Reads the first bytes of standard input into `head`. Returns whether they begin an audio file

@@ -11,7 +11,6 @@
 namespace rill::cli {
 namespace {
 
-constexpr size_t kHeadBytes = 4;
 constexpr size_t kPieceBytes = size_t{1} << 14;
 
 size_t read_live(void* user, void* data, size_t size) {

@@ -10,6 +10,9 @@
 
 namespace rill::cli {
 
+/// The rate at which the models and the speech detector listen.
+inline constexpr uint32_t kMicrophoneRateHz = 16000;
+
 /// Mono 16-bit sound in or out. Threading: one thread.
 class SoundDevice {
  public:

@@ -15,7 +15,7 @@
 namespace rill::cli {
 namespace {
 
-constexpr uint32_t kMicrophoneRateHz = Endpointer::kSampleRateHz;
+static_assert(kMicrophoneRateHz == Endpointer::kSampleRateHz);
 constexpr uint32_t kSpeechRateHz = 24000;
 
 constexpr size_t kPiece = 512;  // 32 ms

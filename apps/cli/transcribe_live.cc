@@ -17,8 +17,6 @@
 namespace rill::cli {
 namespace {
 
-constexpr uint32_t kMicrophoneRateHz = 16000;
-
 /// The last line of a terminal, which shows what is being spoken.
 class PartialLine {
  public:

@@ -171,9 +171,8 @@ Status measure_memory(ops::Context& context, const Loaded& loaded, const SpeedOp
     }));
   }
   if (options.frames > 0) {
-    RILL_RETURN_IF_ERROR(measure("speech_read_share", [&] {
-      return speech_read_rate(context, *loaded.package, kFrames);
-    }));
+    RILL_RETURN_IF_ERROR(measure(
+        "speech_read_share", [&] { return speech_read_rate(context, *loaded.package, kFrames); }));
   }
   for (double& value : bandwidths) value /= 1e9;
   set_statistics(report, "read_bandwidth_gb_per_s", std::move(bandwidths));

@@ -26,7 +26,7 @@ TEST(ReadShare, ReturnsTheErrorOfWhatIsMeasured) {
   const auto result = measure_read_shares(bandwidth, 3, []() -> Result<double> {
     return Error{ErrorCode::kContextFull, "full"};
   });
-  ASSERT_FALSE(result.ok());
+  ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kContextFull);
 }
 
