@@ -43,7 +43,7 @@ set(RILL_BYTE_FOLDERS "^(base|tensor|quant|format|ops|kernels|audio|codec|sessio
 # rill_unity(TARGET SIZE): SIZE files are compiled together, since the headers that they share are most of what the
 # compiler reads. Names in their unnamed namespaces have to differ.
 function(rill_unity target size)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RILL_UNITY} UNITY_BUILD_BATCH_SIZE ${size})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD "${RILL_UNITY}" UNITY_BUILD_BATCH_SIZE ${size})
 endfunction()
 # Folders whose files use the same names.
 set(RILL_SEPARATE_FOLDERS "^(audio|base|codec|measure|ops|verify)$")
