@@ -151,7 +151,7 @@ size_t decode_bytes(const Backbone& backbone) {
 /// The memory's read bandwidth, and how much of it decoding and speaking use.
 Status measure_memory(ops::Context& context, const Loaded& loaded, const SpeedOptions& options,
                       Json& report) {
-  constexpr size_t kTokens = 12;                                    // a turn of decoding
+  const size_t tokens = std::min<size_t>(options.decode, 12);       // a turn of decoding
   constexpr size_t kFrames = tasks::SpeechWriter::kFramesTogether;  // a turn of speaking
   const size_t turns = 3 * options.repeat;
   RILL_ASSIGN_OR_RETURN(ReadBandwidth bandwidth, ReadBandwidth::create(*context.pool));
@@ -166,7 +166,7 @@ Status measure_memory(ops::Context& context, const Loaded& loaded, const SpeedOp
     RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(loaded.backbone(), options.kv_type));
     RILL_RETURN_IF_ERROR(prompt.append_token(context, 1));
     RILL_RETURN_IF_ERROR(measure("decode_read_share", [&]() -> Result<double> {
-      RILL_ASSIGN_OR_RETURN(const double rate, decode_rate(context, prompt, kTokens));
+      RILL_ASSIGN_OR_RETURN(const double rate, decode_rate(context, prompt, tokens));
       return rate * static_cast<double>(decode_bytes(loaded.backbone()));
     }));
   }

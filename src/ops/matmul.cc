@@ -20,7 +20,8 @@ constexpr size_t kChunkValues = quant::kChunkValues;
 // Tasks per thread: enough to even out threads of unequal speed, few enough that handing out costs
 // nothing.
 constexpr size_t kTasksPerThread = 16;
-// Kernels work on up to this many panels at once; tasks are multiples of it.
+// Kernels work on up to this many panels at once; tasks are multiples of it
+// unless a matrix is too small for that.
 constexpr size_t kPanelsPerStep = 4;
 
 using KernelFn = void(const MatmulArgs&);

@@ -48,15 +48,12 @@ void parallel_runs(Context& context, size_t count, const Fn& fn) {
   struct alignas(64) Next {
     std::atomic<size_t> item{0};
   };
-  const size_t runs = std::min({context.pool->num_threads(), kMaxRuns, count});
-  if (runs <= 1) {
-    for (size_t item = 0; item < count; ++item) fn(item);
-    return;
-  }
+  const size_t workers = std::min(context.pool->num_threads(), count);
+  const size_t runs = std::min(workers, kMaxRuns);  // with more workers than that, some share one
   const auto begin_of = [&](size_t run) { return run * count / runs; };
   std::array<Next, kMaxRuns> next;
   for (size_t run = 0; run < runs; ++run) next[run].item.store(begin_of(run));
-  context.pool->parallel_for(runs, [&](size_t worker) {
+  context.pool->parallel_for(workers, [&](size_t worker) {
     for (size_t i = 0; i < runs; ++i) {
       const size_t run = (worker + i) % runs;
       const size_t end = begin_of(run + 1);

@@ -277,7 +277,7 @@ void few_tokens(const MatmulArgs& a, size_t first_panel) {
   using W = PackedChunk<V, kFormat>;
   constexpr size_t kChunkBytes = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
   // Hardware prefetchers lose their way in the jumps between quants and scales. A chunk ahead, in
-  // the order in which it lies, hides memory; two were slower (kernel_bench decode/1).
+  // the order in which it lies, hides memory; two were slower (rill bench, 1.2B Q4_0 and Q4_K).
   constexpr size_t kAhead = 1;
   alignas(64) float acc[T * P * kPanelRows] = {};
   const size_t chunks = num_chunks(a.cols);

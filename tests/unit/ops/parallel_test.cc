@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace rill::ops {
@@ -23,6 +25,22 @@ TEST(Parallel, RunsTakeEveryItemOnce) {
         EXPECT_EQ(taken[i].load(), 1) << "item " << i << " of " << count << ", " << threads;
     }
   }
+}
+
+// Each item waits for all others, so that every thread has to take one.
+TEST(Parallel, RunsUseEveryThread) {
+  constexpr size_t kThreads = 70;  // more than there are ranges
+  auto pool = ThreadPool::create(kThreads).value();
+  Context context;
+  context.pool = pool.get();
+  std::atomic<size_t> arrived{0};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  parallel_runs(context, kThreads, [&](size_t) {
+    arrived.fetch_add(1);
+    while (arrived.load() % kThreads != 0 && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+  });
+  EXPECT_LT(std::chrono::steady_clock::now(), deadline) << "a thread was left out";
 }
 
 }  // namespace
