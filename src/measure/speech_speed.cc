@@ -156,6 +156,7 @@ Result<Json> measure_speech(ops::Context& context, const Model& package, size_t 
                           return first_audio_of_answer_ms(context, package, question);
                         }));
   std::vector<double> factors;
+  factors.reserve(per_frame.size());
   for (const double ms : per_frame) factors.push_back(ms / 80.0);
   Json entry = Json::object();
   entry.set("frames", Json::integer(static_cast<int64_t>(frames)));

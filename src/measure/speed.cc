@@ -103,6 +103,7 @@ Result<Json> measure_prefill(ops::Context& context, const Backbone& backbone,
     Json entry = Json::object();
     entry.set("tokens", Json::integer(static_cast<int64_t>(length)));
     std::vector<double> waits;  // until the logits of the first token of a reply are there
+    waits.reserve(rates.size());
     for (const double rate : rates) waits.push_back(1000.0 * static_cast<double>(length) / rate);
     set_statistics(entry, "first_token_ms", std::move(waits));
     set_statistics(entry, "prefill_tokens_per_s", std::move(rates));
