@@ -65,5 +65,15 @@ inline void store_rows(const float* acc, size_t acc_stride, size_t rows, size_t 
     memcpy(out + t * out_stride, acc + t * acc_stride, rows * sizeof(float));
 }
 
+// Copies sums acc[token][panel][row] of P panels, which lie `apart` from each other, to the output.
+template <size_t P>
+void store_panels(const MatmulArgs& a, const float* acc, size_t first_panel, size_t apart) {
+  for (size_t p = 0; p < P; ++p) {
+    const size_t first_row = (first_panel + p * apart) * kPanelRows;
+    store_rows(acc + p * kPanelRows, P * kPanelRows, min_of(kPanelRows, a.rows - first_row),
+               a.tokens, a.out + first_row, a.out_stride);
+  }
+}
+
 }  // namespace
 }  // namespace rill::kernels

@@ -83,18 +83,17 @@ RILL_INLINE void add_plain_tiles(const uint8_t* w, size_t panel_bytes, const flo
 template <class V>
 constexpr size_t kFewTokens = 2 * V::kDirectTokens;
 
+// P panels that lie `apart` from each other.
 template <class V, class W, int P>
-void few_plain_tokens(const MatmulArgs& a, size_t first_panel) {
+void few_plain_tokens(const MatmulArgs& a, size_t first_panel, size_t apart) {
   alignas(64) float acc[kFewTokens<V> * P * kPanelRows] = {};
   const uint8_t* w = a.panels + first_panel * a.panel_bytes;
   for (size_t k = 0; k < a.cols; k += kChunkValues) {
     add_plain_tiles<V, W, P, V::kDirectTokens>(
-        w + k * kPanelRows * W::kBytes, a.panel_bytes, a.x + k, a.x_stride, a.tokens,
+        w + k * kPanelRows * W::kBytes, apart * a.panel_bytes, a.x + k, a.x_stride, a.tokens,
         min_of(kChunkValues, a.cols - k), P * kPanelRows, acc);
   }
-  const size_t first_row = first_panel * kPanelRows;
-  store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), a.tokens,
-             a.out + first_row, a.out_stride);
+  store_panels<P>(a, acc, first_panel, apart);
 }
 
 // A chunk of up to V::kPlainTilePanels panels as F32, for many tokens.
@@ -139,10 +138,10 @@ void matmul_plain(const MatmulArgs& a) {
   const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
   size_t p = 0;
   if (a.tokens <= kFewTokens<V>) {
-    for (; p + V::kPlainDirectPanels <= panels; p += V::kPlainDirectPanels) {
-      few_plain_tokens<V, W, V::kPlainDirectPanels>(a, p);
-    }
-    for (; p < panels; ++p) few_plain_tokens<V, W, 1>(a, p);
+    constexpr size_t kStreams = V::kPlainDirectPanels;
+    const size_t apart = panels / kStreams;  // as in matmul_quantized
+    for (; p < apart; ++p) few_plain_tokens<V, W, kStreams>(a, p, apart);
+    for (p = kStreams * apart; p < panels; ++p) few_plain_tokens<V, W, 1>(a, p, 1);
     return;
   }
   for (; p + V::kPlainTilePanels <= panels; p += V::kPlainTilePanels)

@@ -271,33 +271,31 @@ constexpr size_t blocks_of_chunk(size_t cols, size_t chunk) {
   return min_of(kBlocksPerChunk, cols / 32 - chunk * kBlocksPerChunk);
 }
 
-// P panels and at most T tokens, straight from the packed weights.
+// P panels and at most T tokens, straight from the packed weights. The panels lie `apart` from each
+// other; `next_panel` is the first of those that come after them.
 template <class V, PanelFormat kFormat, int P, int T>
-void few_tokens(const MatmulArgs& a, size_t first_panel) {
+void few_tokens(const MatmulArgs& a, size_t first_panel, size_t apart, size_t next_panel) {
   using W = PackedChunk<V, kFormat>;
   constexpr size_t kChunkBytes = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
-  // Hardware prefetchers lose their way in the jumps between quants and scales. A chunk ahead, in
-  // the order in which it lies, hides memory; two were slower (rill bench, 1.2B Q4_0 and Q4_K).
-  constexpr size_t kAhead = 1;
   alignas(64) float acc[T * P * kPanelRows] = {};
   const size_t chunks = num_chunks(a.cols);
   for (size_t chunk = 0; chunk < chunks; ++chunk) {
     const size_t blocks = blocks_of_chunk(a.cols, chunk);
-    // Past the end of these panels come the next P.
-    const size_t ahead = chunk + kAhead < chunks ? chunk + kAhead : chunk + kAhead - chunks;
-    const size_t ahead_panel = first_panel + (chunk + kAhead < chunks ? 0 : P);
+    // Hardware prefetchers lose their way in the jumps between quants and scales. The chunk after
+    // this one, in the order in which it lies, hides memory; more or less was slower.
+    const bool last = chunk + 1 == chunks;
+    const size_t ahead_chunk = last ? 0 : chunk + 1;
+    const size_t ahead_panel = last ? next_panel : first_panel;
     W w[P];
     RILL_UNROLL
     for (size_t p = 0; p < P; ++p) {
-      w[p] = W(a.panels + (first_panel + p) * a.panel_bytes + chunk * kChunkBytes, blocks,
-               a.panels + (ahead_panel + p) * a.panel_bytes + ahead * kChunkBytes);
+      w[p] = W(a.panels + (first_panel + p * apart) * a.panel_bytes + chunk * kChunkBytes, blocks,
+               a.panels + (ahead_panel + p * apart) * a.panel_bytes + ahead_chunk * kChunkBytes);
     }
     add_chunk_tiles<V, W, P, T>(w, a.chunks + chunk * a.chunk_stride, a.tokens, blocks,
                                 start_factor<V, kFormat>(), P * kPanelRows, acc);
   }
-  const size_t first_row = first_panel * kPanelRows;
-  store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), a.tokens,
-             a.out + first_row, a.out_stride);
+  store_panels<P>(a, acc, first_panel, apart);
 }
 
 // All tokens of a group against P panels of one chunk.
@@ -359,11 +357,18 @@ void matmul_quantized(const MatmulArgs& a) {
   const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
   size_t p = 0;
   if (a.tokens <= V::kDirectTokens) {
+    constexpr size_t kStreams = V::kDirectPanels;
     if (a.tokens <= 2) {
-      for (; p + V::kDirectPanels <= panels; p += V::kDirectPanels)
-        few_tokens<V, kFormat, V::kDirectPanels, 2>(a, p);
+      // Streams that go on from panel to panel are read faster than neighbours, each of which ends
+      // where another one began.
+      const size_t apart = panels / kStreams;
+      for (; p < apart; ++p) {
+        const size_t next = p + 1 < apart ? p + 1 : kStreams * apart;
+        few_tokens<V, kFormat, kStreams, 2>(a, p, apart, next);
+      }
+      p = kStreams * apart;
     }
-    for (; p < panels; ++p) few_tokens<V, kFormat, 1, V::kDirectTokens>(a, p);
+    for (; p < panels; ++p) few_tokens<V, kFormat, 1, V::kDirectTokens>(a, p, 1, p + 1);
     return;
   }
   for (; p < panels; p += kGroupPanels) {
