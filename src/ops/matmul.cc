@@ -17,11 +17,10 @@ using quant::kPanelRows;
 
 constexpr size_t kChunkValues = quant::kChunkValues;
 
-// Tasks per thread: enough to even out threads of unequal speed, few enough that handing out costs
-// nothing.
+// Rows of activations are handed out in so many tasks per thread: enough to even out threads of
+// unequal speed, few enough that handing out costs nothing.
 constexpr size_t kTasksPerThread = 16;
-// Kernels work on up to this many panels at once; tasks are multiples of it
-// unless a matrix is too small for that.
+// Kernels work on up to this many panels at once.
 constexpr size_t kPanelsPerStep = 4;
 
 using KernelFn = void(const MatmulArgs&);
@@ -123,27 +122,12 @@ void compute_panels(const kernels::KernelTable& table, const Input& input,
   }
 }
 
-// How the panels of all targets are cut into tasks.
-struct Split {
-  size_t panels_per_task;
-  size_t tasks;
-
-  static size_t tasks_of(const MatmulTarget& target, size_t panels_per_task) {
-    return (target.weights->num_panels() + panels_per_task - 1) / panels_per_task;
-  }
-};
-
-Split split_work(std::span<const MatmulTarget> targets, size_t threads) {
+// Panels that are handed out together.
+size_t panels_per_step(std::span<const MatmulTarget> targets, size_t threads) {
   size_t panels = 0;
   for (const MatmulTarget& target : targets) panels += target.weights->num_panels();
-  const size_t wanted = (panels + threads * kTasksPerThread - 1) / (threads * kTasksPerThread);
-  const size_t steps = std::max<size_t>(1, (wanted + kPanelsPerStep - 1) / kPanelsPerStep);
   // A small matrix (a router) is spread thin rather than left to one thread.
-  const size_t share = (panels + threads - 1) / threads;
-  Split split = {std::clamp<size_t>(share, 1, steps * kPanelsPerStep), 0};
-  for (const MatmulTarget& target : targets)
-    split.tasks += Split::tasks_of(target, split.panels_per_task);
-  return split;
+  return std::clamp<size_t>((panels + threads - 1) / threads, 1, kPanelsPerStep);
 }
 
 // The input as the targets take it. Errors: kOutOfMemory.
@@ -162,25 +146,32 @@ Result<Input> prepare_input(Context& context, ConstMat x, std::span<const Matmul
 template <typename InputOf>
 Status compute_targets(Context& context, std::span<const MatmulTarget> targets,
                        const InputOf& input_of) {
-  size_t scratch_bytes = 0;  // per task
+  const size_t threads = context.pool->num_threads();
+  const size_t per_step = panels_per_step(targets, threads);
+  const auto steps_of = [&](const MatmulTarget& target) {
+    return (target.weights->num_panels() + per_step - 1) / per_step;
+  };
+  size_t steps = 0;
+  size_t scratch_bytes = 0;  // per thread
   for (const MatmulTarget& target : targets) {
+    steps += steps_of(target);
     if (target.weights->layout() == quant::Layout::kFile)
       scratch_bytes = std::max(scratch_bytes, target.weights->panel_bytes());
   }
-  const Split split = split_work(targets, context.pool->num_threads());
   RILL_ASSIGN_OR_RETURN(const std::span<std::byte> scratch,
-                        context.scratch->take<std::byte>(split.tasks * scratch_bytes));
-  parallel_runs(context, split.tasks, [&](size_t task) {
-    std::byte* own = scratch.data() + task * scratch_bytes;
+                        context.scratch->take<std::byte>(threads * scratch_bytes));
+  parallel_runs(context, steps, [&](size_t begin, size_t end, size_t worker) {
+    std::byte* own = scratch.data() + worker * scratch_bytes;
+    size_t first = 0;  // step of the target
     for (size_t i = 0; i < targets.size(); ++i) {
-      const MatmulTarget& target = targets[i];
-      const size_t tasks = Split::tasks_of(target, split.panels_per_task);
-      if (task < tasks) {
-        const size_t begin = task * split.panels_per_task;
-        const size_t end = std::min(target.weights->num_panels(), begin + split.panels_per_task);
-        return compute_panels(*context.kernels, input_of(i), target, begin, end, own);
+      const size_t last = first + steps_of(targets[i]);
+      if (begin < last && first < end) {
+        const size_t panels = targets[i].weights->num_panels();
+        const size_t begin_panel = (std::max(begin, first) - first) * per_step;
+        const size_t end_panel = std::min(panels, (std::min(end, last) - first) * per_step);
+        compute_panels(*context.kernels, input_of(i), targets[i], begin_panel, end_panel, own);
       }
-      task -= tasks;
+      first = last;
     }
   });
   return {};
