@@ -151,7 +151,10 @@ class CausalAttention {
 
   Status run_by_rows(size_t blocks) {
     const size_t tasks = blocks * kv_.num_kv_heads;
-    const size_t workers = std::min(tasks, context_.pool->num_threads());
+    // A few keys (the start of a sequence, the codebooks of a frame) are not worth sharing.
+    const size_t keys = args_.first_position + q_.rows - first_key(args_.first_position);
+    const bool light = q_.rows * q_.cols * keys < kLightGrain;
+    const size_t workers = light ? 1 : std::min(tasks, context_.pool->num_threads());
     const size_t size = TaskScratch::size(group_, d_);
     Arena::Scope scope(*context_.scratch);
     RILL_ASSIGN_OR_RETURN(std::span<float> memory, context_.scratch->take<float>(workers * size));

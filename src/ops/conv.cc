@@ -23,15 +23,24 @@ constexpr std::array<float, kSliceChannels> kZeroRow{};
 /// Channels per task such that their weights fit the stack buffer.
 size_t slice_channels(size_t taps) { return std::min(kSliceChannels, kSliceWeights / taps); }
 
-/// A range of channels with its weights turned from [channel, tap] to [tap, channel].
+/// A range of channels with its weights as [tap, channel].
 struct Slice {
+  /// weight: [total_channels, taps].
   Slice(const float* weight, size_t taps, size_t total_channels, size_t index)
-      : first(index * slice_channels(taps)),
-        size(std::min(slice_channels(taps), total_channels - first)) {
+      : Slice(taps, total_channels, index) {
     for (size_t c = 0; c < size; ++c) {
       for (size_t tap = 0; tap < taps; ++tap)
         by_tap[tap * size + c] = weight[(first + c) * taps + tap];
     }
+  }
+  /// weight: [taps, total_channels].
+  static Slice of_taps(const float* weight, size_t taps, size_t total_channels, size_t index) {
+    Slice slice(taps, total_channels, index);
+    for (size_t tap = 0; tap < taps; ++tap) {
+      std::copy_n(weight + tap * total_channels + slice.first, slice.size,
+                  slice.by_tap.data() + tap * slice.size);
+    }
+    return slice;
   }
   static size_t count(size_t taps, size_t total_channels) {
     return (total_channels + slice_channels(taps) - 1) / slice_channels(taps);
@@ -40,6 +49,11 @@ struct Slice {
   size_t first;
   size_t size;
   std::array<float, kSliceWeights> by_tap;
+
+ private:
+  Slice(size_t taps, size_t total_channels, size_t index)
+      : first(index * slice_channels(taps)),
+        size(std::min(slice_channels(taps), total_channels - first)) {}
 };
 
 /// The slice's part of a per-channel vector that may be absent.
@@ -106,7 +120,7 @@ Status short_conv(Context& context, ConstMat bcx, const ShortConvArgs& args, Mat
   const size_t slices = Slice::count(args.kernel, channels);
   const auto run_slices = [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const Slice slice(args.weight, args.kernel, channels, i);
+      const Slice slice = Slice::of_taps(args.weight, args.kernel, channels, i);
       float* ring = rings.data() + args.kernel * slice.first;
       ShortConvSlice{context, bcx, args, slice, ring}.run(state, out, u_out, conv_out);
     }

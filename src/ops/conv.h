@@ -16,9 +16,9 @@ namespace rill::ops {
 inline constexpr size_t kMaxConvKernel = 1024;
 
 /// LFM2's gated short convolution between in_proj and out_proj.
-///   u = b * x;  y[t, c] = gate[t, c] * (sum_m weight[c, m] * u[t - (L-1) + m, c] (+ bias[c]))
-/// Shapes: bcx [T, 3D] holds b, gate and x as thirds; weight [D, L]; bias [D] or nullptr; out [T,
-/// D];
+///   u = b * x;  y[t, c] = gate[t, c] * (sum_m weight[m, c] * u[t - (L-1) + m, c] (+ bias[c]))
+/// Shapes: bcx [T, 3D] holds b, gate and x as thirds; weight [L, D], tap by tap; bias [D] or
+///         nullptr; out [T, D];
 ///         state [L-1, D]: the last L-1 rows of u before this call, oldest first; updated.
 /// u_out, conv_out: [T, D] taps for verification, or data == nullptr.
 /// Errors: kOutOfMemory (scratch).

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/elementwise.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "base/check.h"
 #include "kernels/kernel_table.h"
 #include "ops/parallel.h"
@@ -112,11 +116,21 @@ void glu(Context& context, ConstMat x, Mat out) {
 
 size_t argmax(std::span<const float> values) {
   RILL_CHECK(!values.empty(), "argmax of nothing");
-  size_t best = 0;
-  for (size_t i = 1; i < values.size(); ++i) {
-    if (values[i] > values[best]) best = i;
+  // Independent maxima, which the compiler keeps in vectors; then the first place of the largest.
+  constexpr size_t kLanes = 16;
+  std::array<float, kLanes> largest;
+  largest.fill(-std::numeric_limits<float>::infinity());
+  const auto take = [&](size_t i, size_t lane) {
+    largest[lane] = values[i] > largest[lane] ? values[i] : largest[lane];
+  };
+  size_t i = 0;
+  for (; i + kLanes <= values.size(); i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
   }
-  return best;
+  for (; i < values.size(); ++i) take(i, 0);
+  const float best = *std::max_element(largest.begin(), largest.end());
+  const auto place = std::find(values.begin(), values.end(), best);
+  return place == values.end() ? 0 : static_cast<size_t>(place - values.begin());
 }
 
 bool all_finite(Context& context, ConstMat x) {

@@ -27,8 +27,9 @@ void rope_table(std::span<const float> inv_freq, size_t first_position, Mat cos_
     float* row = cos_sin.row(t);
     for (size_t j = 0; j < half; ++j) {
       const float angle = position * inv_freq[j];
-      row[j] = static_cast<float>(det::cos(static_cast<double>(angle)));
-      row[half + j] = static_cast<float>(det::sin(static_cast<double>(angle)));
+      const det::SinCos turn = det::sin_cos(static_cast<double>(angle));
+      row[j] = static_cast<float>(turn.cos);
+      row[half + j] = static_cast<float>(turn.sin);
     }
   }
 }

@@ -41,6 +41,15 @@ size_t bytes_of(const LayerWeights& layer, Bytes bytes, size_t experts) {
   return total;
 }
 
+/// [rows, cols] as [cols, rows].
+FloatVector transposed(const FloatVector& values, size_t rows, size_t cols) {
+  FloatVector out(values.size());
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < cols; ++c) out[c * rows + r] = values[r * cols + c];
+  }
+  return out;
+}
+
 Result<ConvWeights> bind_conv(Binder& in, const Config& config, size_t i) {
   const size_t D = config.hidden_size;
   const size_t L = config.conv_L_cache;
@@ -50,8 +59,9 @@ Result<ConvWeights> bind_conv(Binder& in, const Config& config, size_t i) {
   ConvWeights w;
   RILL_ASSIGN_OR_RETURN(
       w.in_proj, in.matrix(name("shortconv.in_proj.weight", "conv.in_proj.weight"), {3 * D, D}));
-  RILL_ASSIGN_OR_RETURN(w.conv,
+  RILL_ASSIGN_OR_RETURN(const FloatVector conv,
                         in.values(name("shortconv.conv.weight", "conv.conv.weight"), {D, L}));
+  w.conv = transposed(conv, D, L);
   RILL_ASSIGN_OR_RETURN(
       w.out_proj, in.matrix(name("shortconv.out_proj.weight", "conv.out_proj.weight"), {D, D}));
   if (!config.conv_bias) return w;

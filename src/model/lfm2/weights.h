@@ -25,7 +25,7 @@ struct ConvWeights {
   PackedMatrix
       in_proj;  // [3D, D]  shortconv.in_proj.weight   conv.in_proj.weight; rows give B, C, X
   FloatVector in_proj_bias;   // [3D]     shortconv.in_proj.bias     conv.in_proj.bias
-  FloatVector conv;           // [D, L]   shortconv.conv.weight      conv.conv.weight ([D, 1, L])
+  FloatVector conv;           // [L, D]   shortconv.conv.weight      conv.conv.weight, transposed
   FloatVector conv_bias;      // [D]      shortconv.conv.bias        conv.conv.bias
   PackedMatrix out_proj;      // [D, D]   shortconv.out_proj.weight  conv.out_proj.weight
   FloatVector out_proj_bias;  // [D]      shortconv.out_proj.bias    conv.out_proj.bias

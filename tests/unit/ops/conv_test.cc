@@ -20,7 +20,7 @@ class ShortConv : public testing::TestWithParam<ShortConvCase> {
   static constexpr size_t kSteps = 23;
   const size_t channels_ = GetParam().channels;
   const size_t kernel_ = GetParam().kernel;
-  const TestMat weight_ = TestMat::random(channels_, kernel_, 1);
+  const TestMat weight_ = TestMat::random(kernel_, channels_, 1);
   const TestMat bias_ = TestMat::random(1, channels_, 2);
   const TestMat bcx_ = TestMat::random(kSteps, 3 * channels_, 3, 4);
   const TestMat state_ = TestMat::random(kernel_ - 1, channels_, 4);
@@ -39,7 +39,7 @@ TEST_P(ShortConv, EqualsTheWrittenDefinition) {
       u.push_back(bcx_.at(t, c) * bcx_.at(t, 2 * channels_ + c));
       EXPECT_EQ(u_out.at(t, c), u.back());
       float sum = 0.0f;
-      for (size_t m = 0; m < kernel_; ++m) sum = std::fma(weight_.at(c, m), u[t + m], sum);
+      for (size_t m = 0; m < kernel_; ++m) sum = std::fma(weight_.at(m, c), u[t + m], sum);
       if (GetParam().bias) sum = sum + bias_.at(0, c);
       EXPECT_EQ(conv_out.at(t, c), sum);
       EXPECT_EQ(out.at(t, c), bcx_.at(t, channels_ + c) * sum) << t << ' ' << c;

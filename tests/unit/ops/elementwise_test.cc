@@ -196,6 +196,14 @@ TEST(Argmax, TakesTheFirstOfEqualMaxima) {
   const float values[] = {-3.0f, 5.0f, 1.0f, 5.0f};
   EXPECT_EQ(ops::argmax(values), 1U);
   EXPECT_EQ(ops::argmax(std::span(values).first(1)), 0U);
+  // Wherever it lies among the vectors and behind them.
+  std::vector<float> many(53, -7.0f);
+  for (size_t i = 0; i < many.size(); ++i) {
+    many[i] = -6.0f;
+    many.back() = -6.0f;
+    EXPECT_EQ(ops::argmax(many), i);
+    many[i] = many.back() = -7.0f;
+  }
 }
 
 TEST(AllFinite, FindsOneBadValueInAnyRow) {
