@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "base/det_math.h"
 #include "base/str_cat.h"
+#include "ops/elementwise.h"
 #include "session/philox.h"
 
 namespace rill::session {
@@ -15,14 +17,6 @@ namespace {
 Error bad_option(const char* name, double got, const char* expected) {
   return Error{ErrorCode::kInvalidArgument,
                cat("sampling: ", name, ": got ", got, ", expected ", expected)};
-}
-
-size_t first_maximum(std::span<const float> values) {
-  size_t best = 0;
-  for (size_t i = 1; i < values.size(); ++i) {
-    if (values[i] > values[best]) best = i;
-  }
-  return best;
 }
 
 /// Unless `allowed` is empty: minus infinity for every token whose bit is clear.
@@ -137,14 +131,26 @@ void Sampler::order_prefix(size_t count) {
   ordered_ = count;
 }
 
-void Sampler::keep_top_k() {
+/// The k-th largest of the scaled logits, of which all that are not below it stay; minus infinity
+/// if there are no more than k.
+float Sampler::top_k_threshold(std::span<const float> logits) {
   const size_t k = options_.top_k;
-  if (k == 0 || k >= candidates_.size()) return;
-  order_prefix(k);
-  const float threshold = candidates_[k - 1].logit;
-  const auto cut = std::remove_if(candidates_.begin(), candidates_.end(),
-                                  [&](const Candidate& c) { return c.logit < threshold; });
-  candidates_.erase(cut, candidates_.end());
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  if (k == 0 || k >= logits.size()) return kNone;
+  // A heap of the k largest so far, the smallest in front: most logits are below it and cost one
+  // comparison.
+  largest_.clear();
+  for (const float logit : logits) {
+    const float scaled = logit / options_.temperature;
+    if (largest_.size() == k) {
+      if (!(scaled > largest_.front())) continue;
+      std::pop_heap(largest_.begin(), largest_.end(), std::greater<>());
+      largest_.pop_back();
+    }
+    largest_.push_back(scaled);
+    std::push_heap(largest_.begin(), largest_.end(), std::greater<>());
+  }
+  return largest_.front();
 }
 
 void Sampler::keep_top_p() {
@@ -187,18 +193,14 @@ void Sampler::drop_far_below(float largest) {
 void Sampler::select(std::span<const float> logits) {
   candidates_.clear();
   ordered_ = 0;
+  const float threshold = top_k_threshold(logits);
   for (size_t i = 0; i < logits.size(); ++i) {
     if (logits[i] == -std::numeric_limits<float>::infinity()) continue;
-    candidates_.push_back({logits[i] / options_.temperature, static_cast<int32_t>(i), 0.0});
+    const float scaled = logits[i] / options_.temperature;
+    if (scaled < threshold) continue;
+    candidates_.push_back({scaled, static_cast<int32_t>(i), 0.0});
   }
   if (candidates_.empty()) return;
-  keep_top_k();
-  // The sums below run over ids in ascending order, whatever the selection did to the order.
-  if (ordered_ > 0) {
-    std::sort(candidates_.begin(), candidates_.end(),
-              [](const auto& a, const auto& b) { return a.id < b.id; });
-    ordered_ = 0;
-  }
   float largest = candidates_[0].logit;
   for (const Candidate& c : candidates_) largest = std::max(largest, c.logit);
   drop_far_below(largest);
@@ -214,7 +216,7 @@ Result<int32_t> Sampler::pick(std::span<const float> raw_logits,
   const std::span<const float> logits = apply_penalties(raw_logits, allowed);
   const uint64_t step = step_++;
   if (is_greedy()) {
-    const size_t best = first_maximum(logits);
+    const size_t best = ops::argmax(logits);
     if (logits[best] == -std::numeric_limits<float>::infinity()) return all_banned();
     return static_cast<int32_t>(best);
   }
@@ -238,7 +240,7 @@ void Sampler::probabilities(std::span<const float> raw_logits, std::span<float> 
   const std::span<const float> logits = apply_penalties(raw_logits, {});
   std::fill(out.begin(), out.end(), 0.0f);
   if (is_greedy()) {
-    out[first_maximum(logits)] = 1.0f;
+    out[ops::argmax(logits)] = 1.0f;
     return;
   }
   select(logits);

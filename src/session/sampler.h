@@ -88,7 +88,7 @@ class Sampler {
   void select(std::span<const float> logits);  // fills candidates_, in order where needed
   [[nodiscard]] double total_weight() const;
   static Error all_banned();
-  void keep_top_k();
+  float top_k_threshold(std::span<const float> logits);
   void drop_far_below(float largest);
   void keep_top_p();
   void keep_min_p();
@@ -101,7 +101,8 @@ class Sampler {
   std::unordered_map<int32_t, uint32_t> replied_;  // occurrences in the reply
   std::vector<float> adjusted_;                    // logits after bias and penalties
   std::vector<Candidate> candidates_;
-  size_t ordered_ = 0;  // candidates_[0, ordered_) are sorted and in front of all others
+  std::vector<float> largest_;  // of top_k_threshold
+  size_t ordered_ = 0;          // candidates_[0, ordered_) are sorted and in front of all others
 };
 
 }  // namespace rill::session

@@ -189,6 +189,28 @@ TEST(Sampler, BiasMovesAndBansTokens) {
   EXPECT_EQ(picked.error().message, "sampling: every token is banned");
 }
 
+TEST(Sampler, TopKKeepsTiesAtTheKth) {
+  SamplerOptions options;
+  options.temperature = 1.0f;
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  const std::vector<float> logits{0, 3, 1, 2, 1, kNone, 1, -1};
+  const auto kept = [&](size_t k) {
+    options.top_k = k;
+    const auto p = probabilities(options, logits);
+    std::vector<int> ids;
+    for (size_t i = 0; i < p.size(); ++i) {
+      if (p[i] > 0) ids.push_back(static_cast<int>(i));
+    }
+    return ids;
+  };
+  EXPECT_EQ(kept(2), (std::vector<int>{1, 3}));
+  EXPECT_EQ(kept(3), (std::vector<int>{1, 2, 3, 4, 6}));
+  EXPECT_EQ(kept(5), (std::vector<int>{1, 2, 3, 4, 6}));
+  EXPECT_EQ(kept(6), (std::vector<int>{0, 1, 2, 3, 4, 6}));
+  for (const size_t all : {0u, 7u, 8u, 100u})
+    EXPECT_EQ(kept(all), (std::vector<int>{0, 1, 2, 3, 4, 6, 7})) << all;
+}
+
 TEST(Sampler, BansWhatTheMaskLeavesOutBeforeAnythingElse) {
   const std::vector<float> logits{9, 3, 8, 2};
   const std::vector<uint64_t> allowed{0b1010};
