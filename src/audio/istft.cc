@@ -11,6 +11,7 @@
 namespace rill::audio {
 namespace {
 
+constexpr size_t kRowsTogether = 8;  // transformed by several threads at once
 constexpr double kMinEnvelope = 1e-11;
 constexpr float kMaxLogMagnitude = 60.0f;  // e^60 leaves room for the sums in float
 constexpr float kMaxPhase = 1e9f;          // as far as det::sin and det::cos go
@@ -48,36 +49,56 @@ Result<IstftStream> IstftStream::create(std::span<const float> window, size_t ho
 }
 
 IstftStream::IstftStream(RealFft fft, std::vector<double> window, size_t hop)
-    : fft_(std::move(fft)),
-      window_(std::move(window)),
-      hop_(hop),
-      spectrum_(fft_.num_bins()),
-      block_(fft_.size()) {}
+    : fft_(std::move(fft)), window_(std::move(window)), hop_(hop), work_(kRowsTogether) {
+  for (RowWork& work : work_) {
+    work.spectrum.resize(fft_.num_bins());
+    work.block.resize(fft_.size());
+  }
+}
 
-Status IstftStream::push(ConstMat rows, std::vector<float>& out) {
+void IstftStream::transform(const float* row, RowWork& work) const {
+  const size_t bins = fft_.num_bins();
+  for (size_t k = 0; k < bins; ++k) {
+    const double magnitude = det::exp(static_cast<double>(row[k]));
+    const det::SinCos turn = det::sin_cos(static_cast<double>(row[bins + k]));
+    work.spectrum[k] = {magnitude * turn.cos, magnitude * turn.sin};
+  }
+  fft_.inverse(work.spectrum, work.fft, work.block);
+}
+
+// Adds the next row's samples to the sums.
+void IstftStream::add(const std::vector<double>& block) {
+  const size_t begin = static_cast<size_t>(rows_ * static_cast<int64_t>(hop_) - position_);
+  signal_.resize(begin + block.size(), 0.0);
+  envelope_.resize(begin + block.size(), 0.0);
+  for (size_t i = 0; i < block.size(); ++i) {
+    signal_[begin + i] += block[i] * window_[i];
+    envelope_[begin + i] += window_[i] * window_[i];
+  }
+  ++rows_;
+}
+
+Status IstftStream::push(ConstMat rows, std::vector<float>& out, ThreadPool* pool) {
   const size_t bins = fft_.num_bins();
   RILL_CHECK(rows.cols == 2 * bins, "istft: rows hold n_fft + 2 values");
-  for (size_t r = 0; r < rows.rows; ++r) {
-    const float* row = rows.row(r);
-    if (!row_is_sane(row, bins)) {
+  for (size_t first = 0; first < rows.rows; first += kRowsTogether) {
+    const size_t count = std::min(kRowsTogether, rows.rows - first);
+    size_t sane = 0;
+    while (sane < count && row_is_sane(rows.row(first + sane), bins)) ++sane;
+    const auto run = [&](size_t i) { transform(rows.row(first + i), work_[i]); };
+    if (pool != nullptr) {
+      pool->parallel_for(sane, run);
+    } else {
+      for (size_t i = 0; i < sane; ++i) run(i);
+    }
+    for (size_t i = 0; i < sane; ++i) {
+      add(work_[i].block);
+      emit(rows_ * static_cast<int64_t>(hop_), out);
+    }
+    if (sane < count) {
       return Error{ErrorCode::kInternal,
                    cat("istft: row ", rows_, ": a log-magnitude or phase is not finite or absurd")};
     }
-    for (size_t k = 0; k < bins; ++k) {
-      const double magnitude = det::exp(static_cast<double>(row[k]));
-      const double phase = static_cast<double>(row[bins + k]);
-      spectrum_[k] = {magnitude * det::cos(phase), magnitude * det::sin(phase)};
-    }
-    fft_.inverse(spectrum_, work_, block_);
-    const size_t begin = static_cast<size_t>(rows_ * static_cast<int64_t>(hop_) - position_);
-    signal_.resize(begin + block_.size(), 0.0);
-    envelope_.resize(begin + block_.size(), 0.0);
-    for (size_t i = 0; i < block_.size(); ++i) {
-      signal_[begin + i] += block_[i] * window_[i];
-      envelope_[begin + i] += window_[i] * window_[i];
-    }
-    ++rows_;
-    emit(rows_ * static_cast<int64_t>(hop_), out);
   }
   return {};
 }

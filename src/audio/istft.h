@@ -10,6 +10,7 @@
 
 #include "audio/fft.h"
 #include "base/result.h"
+#include "base/thread_pool.h"
 #include "tensor/tensor.h"
 
 namespace rill::audio {
@@ -30,23 +31,30 @@ class IstftStream {
 
   /// Takes rows and appends the samples that are final.
   /// Shapes: rows [R, n_fft + 2]: n_fft / 2 + 1 natural logarithms of magnitudes, then as many
-  /// phases in radians. Errors: kInternal, naming the row, if a value is not finite or so large
-  /// that samples would not be; nothing is
-  ///         appended for that row and later ones.
-  Status push(ConstMat rows, std::vector<float>& out);
+  /// phases in radians. pool: threads that share the rows, or nullptr.
+  /// Errors: kInternal, naming the row, if a value is not finite or so large that samples would not
+  ///         be; nothing is appended for that row and later ones.
+  Status push(ConstMat rows, std::vector<float>& out, ThreadPool* pool = nullptr);
   /// Appends the rest. The stream takes nothing after it.
   void finish(std::vector<float>& out);
 
  private:
+  /// A row on its way to samples.
+  struct RowWork {
+    std::vector<Complex> spectrum;
+    RealFft::Work fft;
+    std::vector<double> block;  // n_fft samples
+  };
+
   IstftStream(RealFft fft, std::vector<double> window, size_t hop);
+  void transform(const float* row, RowWork& work) const;
+  void add(const std::vector<double>& block);
   void emit(int64_t final_samples, std::vector<float>& out);
 
   RealFft fft_;
-  RealFft::Work work_;
   std::vector<double> window_;
   size_t hop_;
-  std::vector<Complex> spectrum_;
-  std::vector<double> block_;
+  std::vector<RowWork> work_;  // of rows that are transformed together
   // Sums over the rows so far, from the first sample that is not final: windowed signal, squared
   // window.
   std::vector<double> signal_;

@@ -157,33 +157,25 @@ double floor(double x) {
   return truncated > x ? truncated - 1.0 : truncated;
 }
 
-double sin(double x) {
+SinCos sin_cos(double x) {
   const Reduced r = reduce(x);
+  const double sine = sin_reduced(r.high, r.low);
+  const double cosine = cos_reduced(r.high, r.low);
   switch (r.quadrant) {
     case 0:
-      return sin_reduced(r.high, r.low);
+      return {sine, cosine};
     case 1:
-      return cos_reduced(r.high, r.low);
+      return {cosine, -sine};
     case 2:
-      return -sin_reduced(r.high, r.low);
+      return {-sine, -cosine};
     default:
-      return -cos_reduced(r.high, r.low);
+      return {-cosine, sine};
   }
 }
 
-double cos(double x) {
-  const Reduced r = reduce(x);
-  switch (r.quadrant) {
-    case 0:
-      return cos_reduced(r.high, r.low);
-    case 1:
-      return -sin_reduced(r.high, r.low);
-    case 2:
-      return -cos_reduced(r.high, r.low);
-    default:
-      return sin_reduced(r.high, r.low);
-  }
-}
+double sin(double x) { return sin_cos(x).sin; }
+
+double cos(double x) { return sin_cos(x).cos; }
 
 double exp(double x) { return exp_parts(x, 0.0); }
 

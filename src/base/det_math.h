@@ -9,6 +9,12 @@ namespace rill::det {
 
 double sin(double x);  ///< |x| <= 1e9
 double cos(double x);  ///< |x| <= 1e9
+/// Both at once, for half the price.
+struct SinCos {
+  double sin;
+  double cos;
+};
+SinCos sin_cos(double x);  ///< |x| <= 1e9
 double exp(double x);
 double log(double x);                      ///< x > 0
 double pow(double base, double exponent);  ///< base > 0

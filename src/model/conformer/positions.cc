@@ -13,8 +13,9 @@ void relative_positions(Mat out) {
     const auto frequency = static_cast<float>(det::exp(static_cast<double>(exponent)));
     for (size_t p = 0; p <= center; ++p) {
       const double angle = static_cast<double>(static_cast<float>(p) * frequency);
-      const auto sine = static_cast<float>(det::sin(angle));
-      const auto cosine = static_cast<float>(det::cos(angle));
+      const det::SinCos turn = det::sin_cos(angle);
+      const auto sine = static_cast<float>(turn.sin);
+      const auto cosine = static_cast<float>(turn.cos);
       // In this order position 0 ends up with +0.0.
       out.row(center + p)[2 * i] = -sine;
       out.row(center + p)[2 * i + 1] = cosine;

@@ -112,7 +112,7 @@ Status Stream::push_piece(ops::Context& context, std::span<const int32_t> codes,
   RILL_RETURN_IF_ERROR(
       ops::matmul(context, hidden, detokenizer_->dense_, detokenizer_->dense_bias_.data(), head));
   if (trace != nullptr) (*trace)("head", head);
-  return istft_.push(head, pcm);
+  return istft_.push(head, pcm, context.for_rows(rows).pool);
 }
 
 /// The mean of a frame's code embeddings: summed in ascending codebook order, then divided.

@@ -49,6 +49,30 @@ TEST(IstftStream, AnyCutGivesTheSameBits) {
     EXPECT_EQ(run(reference, 66, piece), whole) << piece;
 }
 
+TEST(IstftStream, ThreadsGiveTheSameBits) {
+  const Reference reference;
+  auto pool = ThreadPool::create(3).value();
+  auto stream = IstftStream::create(reference.window);
+  ASSERT_TRUE(stream);
+  std::vector<float> out;
+  EXPECT_TRUE(stream->push(reference.rows(0, 66), out, pool.get()));
+  stream->finish(out);
+  EXPECT_EQ(out, run(reference, 66, 66));
+}
+
+TEST(IstftStream, RowsBeforeABadOneCount) {
+  const Reference reference;
+  std::vector<float> rows(reference.head.begin(), reference.head.begin() + 12 * 1282);
+  rows[10 * 1282 + 3] = std::numeric_limits<float>::quiet_NaN();
+  auto stream = IstftStream::create(reference.window);
+  ASSERT_TRUE(stream);
+  std::vector<float> out;
+  const Status status = stream->push({rows.data(), 12, 1282, 1282}, out);
+  ASSERT_FALSE(status);
+  EXPECT_NE(status.error().message.find("row 10"), std::string::npos) << status.error().message;
+  EXPECT_EQ(out.size(), 10u * 320u - 480u);
+}
+
 TEST(IstftStream, ReleasesSamplesAsSoonAsTheyAreFinal) {
   const Reference reference;
   auto stream = IstftStream::create(reference.window);
