@@ -2,6 +2,7 @@
 #include "measure/speech_speed.h"
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -73,14 +74,39 @@ Result<Sequence> text_prompt(ops::Context& context, const Model& package) {
   return prompt;
 }
 
-Result<double> frame_ms(ops::Context& context, const Model& package, const Sequence& prompt,
-                        size_t frames) {
-  RILL_ASSIGN_OR_RETURN(Speaker speaker, Speaker::create(package, prompt.clone()));
-  RILL_RETURN_IF_ERROR(speaker.sequence.reserve(frames));
-  const auto start = Clock::now();
-  for (size_t f = 0; f < frames; ++f) RILL_RETURN_IF_ERROR(speaker.step(context));
-  return seconds_since(start) * 1000.0 / static_cast<double>(frames);
-}
+/// A reply that goes on and on: what the start of one costs is measured as the time to its first
+/// sound.
+class LongReply {
+ public:
+  static Result<LongReply> start(ops::Context& context, const Model& package) {
+    LongReply reply(package);
+    RILL_RETURN_IF_ERROR(reply.restart(context));
+    return reply;
+  }
+  /// Time per frame of the next `frames`.
+  Result<double> frame_ms(ops::Context& context, size_t frames) {
+    if (speaker_->sequence.room() < frames) RILL_RETURN_IF_ERROR(restart(context));
+    RILL_RETURN_IF_ERROR(speaker_->sequence.reserve(frames));
+    const auto start = Clock::now();
+    for (size_t f = 0; f < frames; ++f) RILL_RETURN_IF_ERROR(speaker_->step(context));
+    return seconds_since(start) * 1000.0 / static_cast<double>(frames);
+  }
+
+ private:
+  explicit LongReply(const Model& package) : package_(&package) {}
+  Status restart(ops::Context& context) {
+    RILL_ASSIGN_OR_RETURN(Sequence prompt, text_prompt(context, *package_));
+    RILL_ASSIGN_OR_RETURN(Speaker speaker, Speaker::create(*package_, std::move(prompt)));
+    speaker_ = std::make_unique<Speaker>(std::move(speaker));
+    // Until the detokenizer has run once.
+    for (size_t f = 0; f < tasks::SpeechWriter::kFramesTogether; ++f)
+      RILL_RETURN_IF_ERROR(speaker_->step(context));
+    return {};
+  }
+
+  const Model* package_;
+  std::unique_ptr<Speaker> speaker_;
+};
 
 /// From a text to the first 80 ms of its sound.
 Result<double> first_audio_of_text_ms(ops::Context& context, const Model& package) {
@@ -146,9 +172,9 @@ Result<Json> measure_encode(ops::Context& context, const Model& package, double 
 
 Result<Json> measure_speech(ops::Context& context, const Model& package, size_t frames,
                             size_t repeat) {
-  RILL_ASSIGN_OR_RETURN(const Sequence prompt, text_prompt(context, package));
-  RILL_ASSIGN_OR_RETURN(
-      auto per_frame, repeated(repeat, [&] { return frame_ms(context, package, prompt, frames); }));
+  RILL_ASSIGN_OR_RETURN(LongReply reply, LongReply::start(context, package));
+  RILL_ASSIGN_OR_RETURN(auto per_frame,
+                        repeated(repeat, [&] { return reply.frame_ms(context, frames); }));
   RILL_ASSIGN_OR_RETURN(auto of_text,
                         repeated(repeat, [&] { return first_audio_of_text_ms(context, package); }));
   const auto question = make_noise(kQuestionSeconds);
@@ -174,10 +200,15 @@ size_t frame_bytes(const Model& package) {
          package.speech()->depthformer().frame_bytes();
 }
 
-Result<double> speech_read_rate(ops::Context& context, const Model& package, size_t frames) {
-  RILL_ASSIGN_OR_RETURN(const Sequence prompt, text_prompt(context, package));
-  RILL_ASSIGN_OR_RETURN(const double ms, frame_ms(context, package, prompt, frames));
-  return 1000.0 * static_cast<double>(frame_bytes(package)) / ms;
+Result<ReadShares> measure_speech_read_shares(ops::Context& context, const Model& package,
+                                              size_t turns, ReadBandwidth& bandwidth) {
+  constexpr size_t kFrames = tasks::SpeechWriter::kFramesTogether;  // a turn of speaking
+  RILL_ASSIGN_OR_RETURN(LongReply reply, LongReply::start(context, package));
+  const auto bytes = static_cast<double>(frame_bytes(package));
+  return measure_read_shares(bandwidth, turns, [&]() -> Result<double> {
+    RILL_ASSIGN_OR_RETURN(const double ms, reply.frame_ms(context, kFrames));
+    return 1000.0 * bytes / ms;
+  });
 }
 
 }  // namespace rill::measure

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "measure/read_share.h"
 #include "model/lfm2_audio/package.h"
 #include "ops/context.h"
 
@@ -15,9 +16,9 @@ namespace rill::measure {
 Result<Json> measure_encode(ops::Context& context, const model::lfm2_audio::Model& package,
                             double audio_seconds, size_t repeat);
 
-/// Milliseconds per frame of speech (backbone step, depthformer, detokenizer), the bytes of weights
-/// that one frame reads, and the time to the first audio of a text and of a spoken question.
-/// The package must be loaded for speaking. Errors: kOutOfMemory, kInternal.
+/// Milliseconds per frame of a long reply (backbone step, depthformer, detokenizer), the bytes of
+/// weights that one frame reads, and the time to the first audio of a text and of a spoken
+/// question. The package must be loaded for speaking. Errors: kOutOfMemory, kInternal.
 Result<Json> measure_speech(ops::Context& context, const model::lfm2_audio::Model& package,
                             size_t frames, size_t repeat);
 
@@ -25,9 +26,10 @@ Result<Json> measure_speech(ops::Context& context, const model::lfm2_audio::Mode
 /// codebook.
 [[nodiscard]] size_t frame_bytes(const model::lfm2_audio::Model& package);
 
-/// Bytes of weights per second that speaking `frames` frames reads. Errors: kOutOfMemory,
-/// kInternal.
-Result<double> speech_read_rate(ops::Context& context, const model::lfm2_audio::Model& package,
-                                size_t frames);
+/// How much of the memory's read bandwidth a long reply uses, by the bytes of frame_bytes().
+/// Errors: kOutOfMemory, kInternal.
+Result<ReadShares> measure_speech_read_shares(ops::Context& context,
+                                              const model::lfm2_audio::Model& package, size_t turns,
+                                              ReadBandwidth& bandwidth);
 
 }  // namespace rill::measure

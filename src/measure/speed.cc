@@ -21,7 +21,6 @@
 #include "model/lfm2_audio/package.h"
 #include "ops/elementwise.h"
 #include "session/sequence.h"
-#include "tasks/speech_writer.h"
 
 namespace rill::measure {
 namespace {
@@ -152,28 +151,29 @@ size_t decode_bytes(const Backbone& backbone) {
 /// The memory's read bandwidth, and how much of it decoding and speaking use.
 Status measure_memory(ops::Context& context, const Loaded& loaded, const SpeedOptions& options,
                       Json& report) {
-  const size_t tokens = std::min<size_t>(options.decode, 12);       // a turn of decoding
-  constexpr size_t kFrames = tasks::SpeechWriter::kFramesTogether;  // a turn of speaking
+  const size_t tokens = std::min<size_t>(options.decode, 12);  // a turn of decoding
   const size_t turns = 3 * options.repeat;
   RILL_ASSIGN_OR_RETURN(ReadBandwidth bandwidth, ReadBandwidth::create(*context.pool));
   std::vector<double> bandwidths = {bandwidth.measure()};
-  const auto measure = [&](const char* key, const auto& read) -> Status {
-    RILL_ASSIGN_OR_RETURN(ReadShares result, measure_read_shares(bandwidth, turns, read));
-    bandwidths.insert(bandwidths.end(), result.bandwidths.begin(), result.bandwidths.end());
-    set_statistics(report, key, std::move(result.shares));
-    return {};
+  const auto report_shares = [&](const char* key, ReadShares shares) {
+    bandwidths.insert(bandwidths.end(), shares.bandwidths.begin(), shares.bandwidths.end());
+    set_statistics(report, key, std::move(shares.shares));
   };
   if (options.decode > 0) {
     RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(loaded.backbone(), options.kv_type));
     RILL_RETURN_IF_ERROR(prompt.append_token(context, 1));
-    RILL_RETURN_IF_ERROR(measure("decode_read_share", [&]() -> Result<double> {
-      RILL_ASSIGN_OR_RETURN(const double rate, decode_rate(context, prompt, tokens));
-      return rate * static_cast<double>(decode_bytes(loaded.backbone()));
-    }));
+    const auto bytes = static_cast<double>(decode_bytes(loaded.backbone()));
+    RILL_ASSIGN_OR_RETURN(
+        ReadShares shares, measure_read_shares(bandwidth, turns, [&]() -> Result<double> {
+          RILL_ASSIGN_OR_RETURN(const double rate, decode_rate(context, prompt, tokens));
+          return rate * bytes;
+        }));
+    report_shares("decode_read_share", std::move(shares));
   }
   if (options.frames > 0) {
-    RILL_RETURN_IF_ERROR(measure(
-        "speech_read_share", [&] { return speech_read_rate(context, *loaded.package, kFrames); }));
+    RILL_ASSIGN_OR_RETURN(ReadShares shares,
+                          measure_speech_read_shares(context, *loaded.package, turns, bandwidth));
+    report_shares("speech_read_share", std::move(shares));
   }
   for (double& value : bandwidths) value /= 1e9;
   set_statistics(report, "read_bandwidth_gb_per_s", std::move(bandwidths));
