@@ -11,8 +11,9 @@
 namespace rill {
 namespace {
 
-// From here on a block has a mapping of its own, of which few bytes are lost to rounding.
-constexpr size_t kHugeBytes = size_t{4} << 20;
+// The usual size of a huge page. Buffers from that size on start at one, since each small page
+// costs a fault and slower reads.
+constexpr size_t kHugeBytes = size_t{2} << 20;
 
 }  // namespace
 
@@ -31,19 +32,20 @@ AlignedBuffer::~AlignedBuffer() { std::free(block_); }
 Result<AlignedBuffer> AlignedBuffer::create(size_t size_bytes) {
   AlignedBuffer buffer;
   if (size_bytes == 0) return buffer;
-  if (size_bytes > static_cast<size_t>(-1) - kAlignment) return too_large();
+  const size_t alignment = size_bytes >= kHugeBytes ? kHugeBytes : kAlignment;
+  if (size_bytes > static_cast<size_t>(-1) - alignment) return too_large();
   // Not aligned_alloc: up to glibc 2.37 it cannot reuse a freed block for the next one of its size,
   // so that a heap in steady use would grow for ever.
-  void* block = std::malloc(size_bytes + kAlignment);
+  void* block = std::malloc(size_bytes + alignment);
   if (block == nullptr) {
     return Error{ErrorCode::kOutOfMemory,
                  cat("allocate buffer: ", size_bytes, " bytes are not available")};
   }
-  if (size_bytes >= kHugeBytes) system::advise_huge_pages(block, size_bytes + kAlignment);
   const auto address = reinterpret_cast<uintptr_t>(block);
   buffer.block_ = block;
-  buffer.data_ = static_cast<std::byte*>(block) + (kAlignment - address % kAlignment) % kAlignment;
+  buffer.data_ = static_cast<std::byte*>(block) + (alignment - address % alignment) % alignment;
   buffer.size_bytes_ = size_bytes;
+  if (size_bytes >= kHugeBytes) system::advise_huge_pages(buffer.data_, size_bytes);
   return buffer;
 }
 

@@ -12,7 +12,7 @@
 
 namespace rill {
 
-/// A 64-byte aligned, move-only block of bytes.
+/// A move-only block of bytes, aligned to 64 bytes; from 2 MiB on it starts at a huge page.
 class AlignedBuffer {
  public:
   static constexpr size_t kAlignment = 64;

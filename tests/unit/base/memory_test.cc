@@ -35,6 +35,17 @@ TEST(AlignedBuffer, IsAlignedAndZeroedWhenAsked) {
   }
 }
 
+TEST(AlignedBuffer, LargeBuffersStartAtAHugePage) {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  for (size_t size : {kHugePage, kHugePage + 1, 3 * kHugePage - 64}) {
+    Result<AlignedBuffer> buffer = AlignedBuffer::create(size);
+    ASSERT_TRUE(buffer.has_value());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % kHugePage, 0U);
+    EXPECT_EQ(buffer->size_bytes(), size);
+    std::memset(buffer->data(), 1, size);  // all of it is there
+  }
+}
+
 TEST(AlignedBuffer, ZeroBytesAreEmpty) {
   const Result<AlignedBuffer> buffer = AlignedBuffer::create(0);
   ASSERT_TRUE(buffer.has_value());
