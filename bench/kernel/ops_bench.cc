@@ -91,20 +91,26 @@ void rope(const KernelTable& table, Data& data) {
   std::copy_n(data.x.data(), kHeads * kHeadDim, data.out.data());
   (table.*Member)(data.w.data(), kHeadDim, kHeads, data.out.data());
 }
+/// The next tile, as two halves.
+template <typename Element, size_t kTiles>
+kernels::RowsAhead<Element> tile_after(Data& data, size_t t) {
+  if (t + 1 == kTiles) return {};
+  const Element* next = data.tile<Element>(t + 1);
+  return {next, next + kAttentionTile / 2 * kHeadDim};
+}
 template <auto Member, typename Element, size_t kQueries, size_t kTiles>
 void dots(const KernelTable& table, Data& data) {
   for (size_t t = 0; t < kTiles; ++t) {
-    (table.*Member)(
-        {data.x.data(), kHeadDim, kQueries, data.tile<Element>(t), kHeadDim, kAttentionTile,
-         kHeadDim, t + 1 < kTiles ? data.tile<Element>(t + 1) : nullptr},
-        data.out.data());
+    (table.*Member)({data.x.data(), kHeadDim, kQueries, data.tile<Element>(t), kHeadDim,
+                     kAttentionTile, kHeadDim, tile_after<Element, kTiles>(data, t)},
+                    data.out.data());
   }
 }
 template <auto Member, typename Element, size_t kQueries, size_t kTiles>
 void sums(const KernelTable& table, Data& data) {
   for (size_t t = 0; t < kTiles; ++t) {
     (table.*Member)({data.x.data(), kQueries, data.tile<Element>(t), kHeadDim, kAttentionTile,
-                     kHeadDim, t + 1 < kTiles ? data.tile<Element>(t + 1) : nullptr},
+                     kHeadDim, tile_after<Element, kTiles>(data, t)},
                     data.out.data());
   }
 }

@@ -26,6 +26,18 @@ struct Range {
   size_t end = 0;
 };
 
+/// Keys and values of one tile and KV head.
+struct KvTile {
+  TileRows k;
+  TileRows v;
+};
+
+/// The first or the second half of a tile that comes next, if there is one.
+TileRowsAhead half_of(const KvTile& next, size_t half) {
+  if (next.k.data == nullptr) return {};
+  return {next.k.from(half * kTile / 2), next.v.from(half * kTile / 2)};
+}
+
 /// Scratch memory of one task, cut out of one piece.
 struct TaskScratch {
   TaskScratch(float* memory, size_t group, size_t head_dim) {
@@ -89,11 +101,11 @@ class CausalAttention {
     return args_.window == 0 || position < args_.window ? 0 : position - args_.window + 1;
   }
 
-  [[nodiscard]] TileRows tile_rows(size_t part, size_t g, size_t tile) const {
+  [[nodiscard]] KvTile kv_tile(size_t g, size_t tile) const {
     constexpr size_t kTilesPerBlock = kKvBlockPositions / kTile;
-    const size_t row =
-        (part * kv_.num_kv_heads + g) * kKvBlockPositions + tile % kTilesPerBlock * kTile;
-    return {kv_.blocks[tile / kTilesPerBlock] + row_bytes(kv_.dtype, row * d_), kv_.dtype, d_};
+    const size_t row = g * kKvBlockPositions + tile % kTilesPerBlock * kTile;
+    const TileRows block = {kv_.blocks[tile / kTilesPerBlock], kv_.dtype, d_};
+    return {block.from(row), block.from(kv_.num_kv_heads * kKvBlockPositions + row)};
   }
 
   /// The same rows in F32: widened into `memory` if they are not.
@@ -103,38 +115,43 @@ class CausalAttention {
     return {reinterpret_cast<const std::byte*>(memory), DType::kF32, d_};
   }
 
-  /// One tile for the query heads of KV head g in row r. next_k: the keys that come after it.
-  void compute_tile(size_t r, size_t g, Range keys, const TileRows& k, const TileRows& v,
-                    const TileRows& next_k, float* scores, const SoftmaxState& result) const {
+  /// One tile for the query heads of KV head g in row r. `next`: the tile that comes after it.
+  /// is_cold: nobody has asked for this tile's values yet.
+  void compute_tile(size_t r, size_t g, Range keys, const KvTile& tile, const KvTile& next,
+                    bool is_cold, float* scores, const SoftmaxState& result) const {
     const float* q = q_.row(r) + g * group_ * d_;
     float* first_score = scores + keys.begin;
-    tile_scores(table_, q, d_, group_, k, keys.begin, keys.end, d_, first_score,
-                v.from(keys.begin));
+    tile_scores(table_, q, d_, group_, tile.k, keys.begin, keys.end, d_, first_score,
+                is_cold ? TileRowsAhead{tile.v, tile.v.from(kTile / 2)} : half_of(next, 0));
     table_.softmax_tile(group_, keys.begin, keys.end, args_.scale, scores, result.m, result.l);
-    tile_values(table_, first_score, group_, v, keys.begin, keys.end, d_, result.o, next_k);
+    tile_values(table_, first_score, group_, tile.v, keys.begin, keys.end, d_, result.o,
+                half_of(next, is_cold ? 0 : 1));
   }
 
-  /// Rows [begin, end) for KV head g, tile by tile.
-  void run_rows(size_t begin, size_t end, size_t g, const TaskScratch& scratch) const {
+  /// Rows [begin, end) for KV head g, tile by tile. is_cold: nobody has asked for the first tile
+  /// yet. next_head: the one that this thread takes next, or num_kv_heads.
+  void run_rows(size_t begin, size_t end, size_t g, bool is_cold, size_t next_head,
+                const TaskScratch& scratch) const {
     const size_t first_tile = first_key(args_.first_position + begin) / kTile;
     const size_t last_tile = (args_.first_position + end - 1) / kTile;
-    for (size_t tile = first_tile; tile <= last_tile; ++tile) {
-      TileRows k = tile_rows(0, g, tile);
-      TileRows v = tile_rows(1, g, tile);
-      TileRows next_k;
+    for (size_t t = first_tile; t <= last_tile; ++t) {
+      KvTile tile = kv_tile(g, t);
+      KvTile next;
       if (end - begin > 1) {
         // Only positions that are stored: what lies behind them is not initialised.
-        const size_t stored = std::min(kTile, args_.first_position + end - tile * kTile);
-        k = widened(k, stored, scratch.k);
-        v = widened(v, stored, scratch.v);
-      } else if (tile < last_tile) {
-        next_k = tile_rows(0, g, tile + 1);
+        const size_t stored = std::min(kTile, args_.first_position + end - t * kTile);
+        tile = {widened(tile.k, stored, scratch.k), widened(tile.v, stored, scratch.v)};
+      } else if (t < last_tile) {
+        next = kv_tile(g, t + 1);
+      } else if (next_head < kv_.num_kv_heads) {
+        next = kv_tile(next_head, first_tile);
       }
       for (size_t r = begin; r < end; ++r) {
-        const Range keys = keys_in_tile(r, tile);
+        const Range keys = keys_in_tile(r, t);
         if (keys.begin == keys.end) continue;
-        compute_tile(r, g, keys, k, v, next_k, scratch.scores, scratch.tile);
-        const bool first = tile == first_key(args_.first_position + r) / kTile;
+        const bool cold_tile = end - begin > 1 ? r == begin : is_cold && t == first_tile;
+        compute_tile(r, g, keys, tile, next, cold_tile, scratch.scores, scratch.tile);
+        const bool first = t == first_key(args_.first_position + r) / kTile;
         merge_tile(table_, scratch.tile, group_, d_, first,
                    running(r, g, scratch.m, scratch.l, r - begin));
       }
@@ -158,13 +175,26 @@ class CausalAttention {
     const size_t size = TaskScratch::size(group_, d_);
     Arena::Scope scope(*context_.scratch);
     RILL_ASSIGN_OR_RETURN(std::span<float> memory, context_.scratch->take<float>(workers * size));
-    parallel_items(context_, tasks, workers, [&](size_t task, size_t worker) {
-      // Later rows see more keys: start with them, so that the last task to end is a small one.
-      const size_t block = blocks - 1 - task / kv_.num_kv_heads;
-      const size_t begin = block * kRowsPerTask;
+    const auto run = [&](size_t first, size_t last, size_t worker) {
       const TaskScratch scratch(memory.data() + worker * size, group_, d_);
-      run_rows(begin, std::min(q_.rows, begin + kRowsPerTask), task % kv_.num_kv_heads, scratch);
-    });
+      for (size_t task = first; task < last; ++task) {
+        // Later rows see more keys: start with them, so that the last task to end is a small one.
+        const size_t block = blocks - 1 - task / kv_.num_kv_heads;
+        const size_t begin = block * kRowsPerTask;
+        const size_t g = task % kv_.num_kv_heads;
+        const size_t next_head = task + 1 < last ? g + 1 : kv_.num_kv_heads;
+        run_rows(begin, std::min(q_.rows, begin + kRowsPerTask), g, task == first, next_head,
+                 scratch);
+      }
+    };
+    if (light) {
+      run(0, tasks, 0);
+    } else if (q_.rows == 1) {
+      parallel_runs(context_, tasks, run);  // neighbouring heads: each is asked for ahead
+    } else {
+      parallel_items(context_, tasks, workers,
+                     [&](size_t task, size_t worker) { run(task, task + 1, worker); });
+    }
     return {};
   }
 
@@ -208,12 +238,13 @@ class CausalAttention {
     context_.pool->parallel_for(spans * kv_.num_kv_heads, [&](size_t task) {
       const size_t g = task % kv_.num_kv_heads;
       const size_t begin = task / kv_.num_kv_heads * kTilesPerTask;
-      for (size_t i = begin; i < std::min(count, begin + kTilesPerTask); ++i) {
+      const size_t end = std::min(count, begin + kTilesPerTask);
+      for (size_t i = begin; i < end; ++i) {
         const size_t tile = first + i;
         const size_t slot = i * args_.num_heads + g * group_;
-        const TileRows next_k = i + 1 < count ? tile_rows(0, g, tile + 1) : TileRows{};
-        compute_tile(r, g, keys_in_tile(r, tile), tile_rows(0, g, tile), tile_rows(1, g, tile),
-                     next_k, scores + slot * kTile, results.from(slot));
+        const KvTile next = i + 1 < end ? kv_tile(g, tile + 1) : KvTile{};
+        compute_tile(r, g, keys_in_tile(r, tile), kv_tile(g, tile), next, i == begin,
+                     scores + slot * kTile, results.from(slot));
       }
     });
   }

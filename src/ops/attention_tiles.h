@@ -43,18 +43,26 @@ struct TileRows {
   }
 };
 
-/// scores[i, j - begin] = q_i . k_j for the tile's keys begin <= j < end. `next` holds rows that
-/// are needed soon.
+/// Two runs of rows that are needed soon; of each, half as many are asked for as a call reads.
+struct TileRowsAhead {
+  TileRows first;
+  TileRows second;
+
+  [[nodiscard]] kernels::RowsAhead<float> f32() const { return {first.f32(0), second.f32(0)}; }
+  [[nodiscard]] kernels::RowsAhead<uint16_t> f16() const { return {first.f16(0), second.f16(0)}; }
+};
+
+/// scores[i, j - begin] = q_i . k_j for the tile's keys begin <= j < end.
 inline void tile_scores(const kernels::KernelTable& table, const float* q, size_t q_stride,
                         size_t num_queries, const TileRows& k, size_t begin, size_t end,
-                        size_t head_dim, float* scores, const TileRows& next = {}) {
+                        size_t head_dim, float* scores, const TileRowsAhead& ahead = {}) {
   if (k.dtype == DType::kF32) {
     table.dot_rows_f32(
-        {q, q_stride, num_queries, k.f32(begin), k.stride, end - begin, head_dim, next.f32(0)},
+        {q, q_stride, num_queries, k.f32(begin), k.stride, end - begin, head_dim, ahead.f32()},
         scores);
   } else {
     table.dot_rows_f16(
-        {q, q_stride, num_queries, k.f16(begin), k.stride, end - begin, head_dim, next.f16(0)},
+        {q, q_stride, num_queries, k.f16(begin), k.stride, end - begin, head_dim, ahead.f16()},
         scores);
   }
 }
@@ -62,13 +70,13 @@ inline void tile_scores(const kernels::KernelTable& table, const float* q, size_
 /// out[i] = sum_j p[i, j - begin] * v_j
 inline void tile_values(const kernels::KernelTable& table, const float* p, size_t num_queries,
                         const TileRows& v, size_t begin, size_t end, size_t head_dim, float* out,
-                        const TileRows& next = {}) {
+                        const TileRowsAhead& ahead = {}) {
   if (v.dtype == DType::kF32) {
     table.weighted_sum_f32(
-        {p, num_queries, v.f32(begin), v.stride, end - begin, head_dim, next.f32(0)}, out);
+        {p, num_queries, v.f32(begin), v.stride, end - begin, head_dim, ahead.f32()}, out);
   } else {
     table.weighted_sum_f16(
-        {p, num_queries, v.f16(begin), v.stride, end - begin, head_dim, next.f16(0)}, out);
+        {p, num_queries, v.f16(begin), v.stride, end - begin, head_dim, ahead.f16()}, out);
   }
 }
 

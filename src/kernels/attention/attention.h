@@ -12,6 +12,14 @@ namespace rill::kernels {
 /// Keys per tile.
 inline constexpr size_t kAttentionTile = 64;
 
+/// Rows that are needed soon (a hint): two runs of rows, of each of which a call asks for half as
+/// many as it reads, in turn, so that memory sees two streams. Null: nothing.
+template <typename Element>
+struct RowsAhead {
+  const Element* first;
+  const Element* second;
+};
+
 /// Query vectors and the rows (keys or values) they meet. Strides in elements.
 template <typename Element>
 struct AttentionDots {
@@ -22,7 +30,7 @@ struct AttentionDots {
   size_t k_stride;
   size_t count;
   size_t head_dim;
-  const Element* next;  ///< rows like k that are needed soon (a hint), or nullptr
+  RowsAhead<Element> ahead;  ///< k_stride apart
 };
 
 /// scores[i * kAttentionTile + j] = q_i . k_j over 16 lanes, for j < count <= kAttentionTile.
@@ -45,7 +53,7 @@ struct AttentionSums {
   size_t v_stride;
   size_t count;
   size_t head_dim;
-  const Element* next;  ///< rows like v that are needed soon (a hint), or nullptr
+  RowsAhead<Element> ahead;  ///< v_stride apart
 };
 
 /// out[i * head_dim + c] = chain fma(p_i[j], v_j[c], .) over ascending j from +0.

@@ -8,11 +8,14 @@
 namespace rill::kernels {
 namespace {
 
-/// Asks for a row of `size` elements.
+/// Asks for the rows that go with rows j and j + 1 of those being read.
 template <typename Element>
-RILL_INLINE void prefetch_row(const Element* row, size_t size) {
+RILL_INLINE void prefetch_rows(const RowsAhead<Element>& ahead, size_t j, size_t stride,
+                               size_t head_dim) {
   constexpr size_t kLine = 64 / sizeof(Element);
-  for (size_t c = 0; c < size; c += kLine) __builtin_prefetch(row + c);
+  const size_t offset = j / 2 * stride;
+  for (size_t c = 0; c < head_dim; c += kLine) __builtin_prefetch(ahead.first + offset + c);
+  for (size_t c = 0; c < head_dim; c += kLine) __builtin_prefetch(ahead.second + offset + c);
 }
 
 /// The dot product lanes of one query and one key.
@@ -79,8 +82,9 @@ inline size_t dot_four_queries(const AttentionDots<Element>& args, size_t query,
   const float* q = args.q + query * args.q_stride;
   size_t j = 0;
   for (; j + 4 <= args.count; j += 4) {
-    if (args.next != nullptr && query == 0) {
-      for (size_t n = j; n < j + 4; ++n) prefetch_row(args.next + n * args.k_stride, args.head_dim);
+    if (args.ahead.first != nullptr && query == 0) {
+      prefetch_rows(args.ahead, j, args.k_stride, args.head_dim);
+      prefetch_rows(args.ahead, j + 2, args.k_stride, args.head_dim);
     }
     Vec lanes[16];  // [query, key]
     RILL_UNROLL
@@ -119,9 +123,9 @@ inline void sum_block(const AttentionSums<Element>& args, size_t query, size_t c
   for (size_t i = 0; i < Queries * Vecs; ++i) sums[i] = zero();
   const float* p = args.p + query * kAttentionTile;
   const Element* v = args.v + c;
-  const bool prefetch = args.next != nullptr && query == 0 && c == 0;
+  const bool prefetch = args.ahead.first != nullptr && query == 0 && c == 0;
   for (size_t j = 0; j < args.count; ++j, v += args.v_stride) {
-    if (prefetch) prefetch_row(args.next + j * args.v_stride, args.head_dim);
+    if (prefetch && j % 2 == 0) prefetch_rows(args.ahead, j, args.v_stride, args.head_dim);
     Vec value[Vecs];
     RILL_UNROLL
     for (size_t n = 0; n < Vecs; ++n) value[n] = load(v + 16 * n);
