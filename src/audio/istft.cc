@@ -58,11 +58,7 @@ IstftStream::IstftStream(RealFft fft, std::vector<double> window, size_t hop)
 
 void IstftStream::transform(const float* row, RowWork& work) const {
   const size_t bins = fft_.num_bins();
-  for (size_t k = 0; k < bins; ++k) {
-    const double magnitude = det::exp(static_cast<double>(row[k]));
-    const det::SinCos turn = det::sin_cos(static_cast<double>(row[bins + k]));
-    work.spectrum[k] = {magnitude * turn.cos, magnitude * turn.sin};
-  }
+  det::polar(row, row + bins, bins, &work.spectrum[0].re);
   fft_.inverse(work.spectrum, work.fft, work.block);
 }
 

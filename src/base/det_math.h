@@ -5,6 +5,8 @@
 // of double, so a result rounded to float is the correctly rounded one but for rare ties.
 #pragma once
 
+#include <cstddef>
+
 namespace rill::det {
 
 double sin(double x);  ///< |x| <= 1e9
@@ -19,6 +21,9 @@ double exp(double x);
 double log(double x);                      ///< x > 0
 double pow(double base, double exponent);  ///< base > 0
 double floor(double x);
+/// Complex numbers (re, im), exp(log_magnitude[i]) * (cos, sin)(phase[i]), at out[2i] and
+/// out[2i + 1], with the bits of exp and sin_cos. |phase| <= 1e9.
+void polar(const float* log_magnitude, const float* phase, size_t count, double* out);
 
 inline constexpr double kPi = 3.14159265358979323846;
 

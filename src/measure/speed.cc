@@ -123,21 +123,41 @@ Result<double> decode_rate(ops::Context& context, const Sequence& prompt, size_t
   return static_cast<double>(count) / seconds_since(start);
 }
 
+/// A sequence of `depth` tokens to decode from; one token has to be there.
+Result<Sequence> prompt_of(ops::Context& context, const Backbone& backbone, DType kv_type,
+                           size_t depth) {
+  RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(backbone, kv_type));
+  RILL_RETURN_IF_ERROR(prompt.append_tokens(
+      context, make_tokens(std::max<size_t>(depth, 1), backbone.config().vocab_size)));
+  return prompt;
+}
+
+/// All depths take turns, so that a machine whose speed changes does not change their ratio.
 Result<Json> measure_decode(ops::Context& context, const Backbone& backbone,
                             const SpeedOptions& options) {
-  Json list = Json::array();
+  const size_t depths = options.depths.size();
+  std::vector<Sequence> prompts;
   for (const size_t depth : options.depths) {
-    RILL_ASSIGN_OR_RETURN(Sequence prompt, Sequence::create(backbone, options.kv_type));
-    // One token has to be there to decode from.
-    RILL_RETURN_IF_ERROR(prompt.append_tokens(
-        context, make_tokens(std::max<size_t>(depth, 1), backbone.config().vocab_size)));
-    RILL_ASSIGN_OR_RETURN(auto rates, repeated(options.repeat, [&] {
-                            return decode_rate(context, prompt, options.decode);
-                          }));
+    RILL_ASSIGN_OR_RETURN(Sequence prompt, prompt_of(context, backbone, options.kv_type, depth));
+    prompts.push_back(std::move(prompt));
+  }
+  std::vector<std::vector<double>> rates(depths);
+  std::vector<std::vector<double>> ratios(depths);
+  for (size_t turn = 0; turn <= options.repeat; ++turn) {
+    for (size_t i = 0; i < depths; ++i) {
+      RILL_ASSIGN_OR_RETURN(const double rate, decode_rate(context, prompts[i], options.decode));
+      if (turn == 0) continue;  // to warm up
+      rates[i].push_back(rate);
+      ratios[i].push_back(rate / rates[0].back());
+    }
+  }
+  Json list = Json::array();
+  for (size_t i = 0; i < depths; ++i) {
     Json entry = Json::object();
-    entry.set("depth", Json::integer(static_cast<int64_t>(depth)));
+    entry.set("depth", Json::integer(static_cast<int64_t>(options.depths[i])));
     entry.set("tokens", Json::integer(static_cast<int64_t>(options.decode)));
-    set_statistics(entry, "decode_tokens_per_s", std::move(rates));
+    set_statistics(entry, "decode_tokens_per_s", std::move(rates[i]));
+    if (i > 0) set_statistics(entry, "over_first_depth", std::move(ratios[i]));
     list.items().push_back(std::move(entry));
   }
   return list;

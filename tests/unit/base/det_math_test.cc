@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <vector>
+
+#include "base/det_math_polar.h"
 
 namespace rill {
 namespace {
@@ -104,6 +108,29 @@ TEST(DetMath, FloorRoundsDown) {
   for (double x : {0.0, 0.5, -0.5, 1.0, -1.0, 2.9999999999999996, -2.0000000000000004, 1e15 + 0.5,
                    -1e15 - 0.5, 1e300}) {
     EXPECT_EQ(det::floor(x), std::floor(x)) << x;
+  }
+}
+
+// On a processor with FMA both builds run; all values that the ISTFT lets through.
+TEST(DetMath, PolarHasTheBitsOfExpAndSinCosInEveryBuild) {
+  std::vector<float> log_magnitude;
+  std::vector<float> phase;
+  for (int i = 0; i < 100000; ++i) {
+    const float t = static_cast<float>(i) / 50000.0f - 1.0f;  // -1 to 1
+    log_magnitude.push_back(i % 5 == 0 ? 800.0f * t : 60.0f * t);
+    phase.push_back(i % 7 == 0 ? 1e9f * t : 10.0f * t);
+  }
+  const size_t count = phase.size();
+  std::vector<double> chosen(2 * count);
+  std::vector<double> plain(2 * count);
+  det::polar(log_magnitude.data(), phase.data(), count, chosen.data());
+  det::polar_without_fma(log_magnitude.data(), phase.data(), count, plain.data());
+  EXPECT_EQ(std::memcmp(chosen.data(), plain.data(), 2 * count * sizeof(double)), 0);
+  for (size_t i = 0; i < count; ++i) {
+    const double magnitude = det::exp(static_cast<double>(log_magnitude[i]));
+    const det::SinCos turn = det::sin_cos(static_cast<double>(phase[i]));
+    ASSERT_EQ(plain[2 * i], magnitude * turn.cos) << i;
+    ASSERT_EQ(plain[2 * i + 1], magnitude * turn.sin) << i;
   }
 }
 
