@@ -65,6 +65,8 @@ std::string format_table(const json& report) {
   for (const json& entry : report.value("decode", json::array())) {
     text += measurement("decode at depth " + std::to_string(entry.at("depth").get<size_t>()), entry,
                         "decode_tokens_per_s", "tokens/s");
+    if (entry.contains("over_first_depth"))
+      text += measurement("  over the first depth", entry, "over_first_depth", "");
   }
   if (report.contains("decode_read_share"))
     text += measurement("decode, of bandwidth", report, "decode_read_share", "");

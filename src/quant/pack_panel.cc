@@ -261,12 +261,18 @@ struct ChunkReader {
   }
 };
 
+// Half a block at a time, which has one scale.
 void dequantize_chunk_row(const ChunkReader& chunk, size_t row, float* out) {
-  for (size_t i = 0; i < chunk.blocks * kBlockValues; ++i) {
+  constexpr size_t kHalf = kBlockValues / 2;
+  for (size_t i = 0; i < chunk.blocks * kBlockValues; i += kHalf) {
     const size_t block = i / kBlockValues;
-    const size_t k = i % kBlockValues;
-    out[i] = chunk.scale(block, row, k) * static_cast<float>(chunk.quant(block, row, k));
-    if (chunk.has_minimum()) out[i] = out[i] - chunk.minimum(block, row);
+    const size_t first = i % kBlockValues;
+    const float scale = chunk.scale(block, row, first);
+    for (size_t k = 0; k < kHalf; ++k)
+      out[i + k] = scale * static_cast<float>(chunk.quant(block, row, first + k));
+    if (!chunk.has_minimum()) continue;
+    const float minimum = chunk.minimum(block, row);
+    for (size_t k = 0; k < kHalf; ++k) out[i + k] = out[i + k] - minimum;
   }
 }
 

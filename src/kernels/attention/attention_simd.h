@@ -205,20 +205,27 @@ void RILL_TIER(weighted_sum_f16)(const AttentionSums<uint16_t>& args, float* out
 void RILL_TIER(softmax_tile)(size_t num_queries, size_t begin, size_t end, float scale,
                              float* scores, float* m, float* l) {
   const float lowest = -__builtin_inff();
+  // Vectors that hold keys of the range; others would only add +0 to the sum.
+  const size_t first = begin / 16;
+  const size_t last = (end + 15) / 16;
   for (size_t i = 0; i < num_queries; ++i) {
     float* row = scores + i * kAttentionTile;
     // Keys outside the range: exp(-inf) is +0, which is what they count as.
-    for (size_t j = 0; j < begin; ++j) row[j] = lowest;
-    for (size_t j = end; j < kAttentionTile; ++j) row[j] = lowest;
+    for (size_t j = first * 16; j < begin; ++j) row[j] = lowest;
+    for (size_t j = end; j < last * 16; ++j) row[j] = lowest;
     Vec s[4];
     Vec largest = set1(lowest);
+    RILL_UNROLL
     for (size_t n = 0; n < 4; ++n) {
+      if (n < first || n >= last) continue;
       s[n] = mul(load(row + 16 * n), set1(scale));
       largest = max(s[n], largest);
     }
     m[i] = max_lane(largest);
     Vec sum = zero();
+    RILL_UNROLL
     for (size_t n = 0; n < 4; ++n) {
+      if (n < first || n >= last) continue;
       const Vec p = exp(sub(s[n], set1(m[i])));
       store(row + 16 * n, p);
       sum = add(sum, p);
