@@ -6,7 +6,7 @@ help:
 	@echo 'make setup    install the Debian packages of tools/packages.txt that are missing (root or sudo)'
 	@echo 'make build    build the command line and all tests: build/release/rill'
 	@echo 'make demo     build, then transcribe clips, speak in each voice and answer questions with the embedded model'
-	@echo 'make test     what a change has to pass: release, sanitizers, threads, lint (about 22 minutes)'
+	@echo 'make test     what a change has to pass: release, sanitizers, threads, lint (about 25 minutes)'
 	@echo 'make test-all every test in both builds, the engine on NEON under qemu, a few seconds of each fuzz target'
 	@echo 'make check    the quick part of it: release build and tests'
 	@echo 'make bench    benchmarks of the release build'

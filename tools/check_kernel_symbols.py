@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the object files of kernels that were compiled for one kernel tier.
+"""Checks the object files that were compiled for more than the least processor.
 
-check_kernel_symbols.py FOLDER: reads all FOLDER/**/<family>_<tier>.cc.o. Such an object must not define weak symbols:
-the linker keeps one copy of a weak function for the whole program, and a copy with AVX-512 instructions would crash
-a processor without them. It must not call the C library's mathematics either, whose results differ between machines.
-It must define the functions of the tier's rows in src/kernels/**/*.inc and no other function that the linker sees.
+check_kernel_symbols.py FOLDER...: reads all FOLDER/**/<family>_<tier>.cc.o and FOLDER/**/*_fma.cc.o. Such an object
+must not define weak symbols: the linker keeps one copy of a weak function for the whole program, and a copy with
+AVX-512 instructions would crash a processor without them. It must not call the C library's mathematics either, whose
+results differ between machines. A kernel's object must define the functions of the tier's rows in
+src/kernels/**/*.inc and no other function that the linker sees.
 Exits with 1 if one does otherwise.
 """
 
@@ -42,20 +43,21 @@ def symbols(path):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    objects = [path for path in sorted(Path(sys.argv[1]).rglob("*.cc.o"))
-               if path.name.split(".")[0].rsplit("_", 1)[-1] in TIERS]
+    objects = [path for folder in sys.argv[1:] for path in sorted(Path(folder).rglob("*.cc.o"))
+               if path.name.split(".")[0].rsplit("_", 1)[-1] in (*TIERS, "fma")]
     problems = []
     for path in objects:
-        rows = registered(path)
+        is_kernel = not path.name.endswith("_fma.cc.o")
+        rows = registered(path) if is_kernel else set()
         defined = set()
         for kind, name in symbols(path):
             if kind in WEAK and name not in ("_GLOBAL_OFFSET_TABLE_",):
                 problems.append(f"{path.name}: weak symbol {name}")
             if kind == "U" and MATHEMATICS.match(name):
                 problems.append(f"{path.name}: calls {name} of the C library")
-            if kind in "TBDR":
+            if is_kernel and kind in "TBDR":
                 match = KERNEL_NAME.match(name)
                 if match:
                     defined.add(match.group(1))

@@ -69,7 +69,7 @@ check "layout (make format mends it)" layout
 check "ASCII" ascii
 check "licence lines" licence_lines
 check "file sizes" file_sizes
-check "kernel symbols" python3 tools/check_kernel_symbols.py "$build/src/kernels"
+check "kernel symbols" python3 tools/check_kernel_symbols.py "$build/src/kernels" "$build/src/base"
 check "exported symbols" python3 tools/check_exported_symbols.py "$build/bindings/c/librill.a"
 # Tests and generated tables are not worth the minutes.
 tidy_filter='^(src|bindings|apps)/.*\.cc$'
