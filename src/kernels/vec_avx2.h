@@ -79,10 +79,18 @@ RILL_INLINE void split_power_8(__m256 t, uint32_t magic_bits, __m256& a, __m256&
   a = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23));
   b = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23));
 }
-RILL_INLINE void split_power(Vec t, uint32_t magic_bits, Vec& a, Vec& b) {
-  split_power_8(t.lo, magic_bits, a.lo, b.lo);
-  split_power_8(t.hi, magic_bits, a.hi, b.hi);
+/// 2^n of each lane, to multiply by. n is a whole number with bits(t) - bits(magic) = n.
+struct Power {
+  Vec a;
+  Vec b;
+};
+RILL_INLINE Power power_of_two(Vec /*n*/, Vec t, uint32_t magic_bits) {
+  Power power;
+  split_power_8(t.lo, magic_bits, power.a.lo, power.b.lo);
+  split_power_8(t.hi, magic_bits, power.a.hi, power.b.hi);
+  return power;
 }
+RILL_INLINE Vec times(Vec x, const Power& power) { return mul(mul(x, power.a), power.b); }
 
 RILL_INLINE float fold(Vec a) {
   const __m256 by8 = _mm256_add_ps(a.lo, a.hi);

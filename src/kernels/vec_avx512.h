@@ -59,16 +59,13 @@ RILL_INLINE Vec where_not_positive(Vec x, Vec a, Vec b) {
   return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(x.v, _mm512_setzero_ps(), _CMP_LE_OQ), b.v, a.v)};
 }
 
-/// 2^h and 2^(n - h) with h = n >> 1, where n = bits(t) - bits(magic) of each lane.
-RILL_INLINE void split_power(Vec t, uint32_t magic_bits, Vec& a, Vec& b) {
-  const __m512i bias = _mm512_set1_epi32(127);
-  const __m512i n =
-      _mm512_sub_epi32(_mm512_castps_si512(t.v), _mm512_set1_epi32(static_cast<int>(magic_bits)));
-  const __m512i half = _mm512_srai_epi32(n, 1);
-  const __m512i rest = _mm512_sub_epi32(n, half);
-  a.v = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(half, bias), 23));
-  b.v = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(rest, bias), 23));
-}
+/// 2^n of each lane, to multiply by. n is a whole number with bits(t) - bits(magic) = n.
+struct Power {
+  __m512 n;
+};
+RILL_INLINE Power power_of_two(Vec n, Vec /*t*/, uint32_t /*magic_bits*/) { return {n.v}; }
+/// x * 2^n, rounded once; elsewhere x * 2^h * 2^(n - h), where only the second product rounds.
+RILL_INLINE Vec times(Vec x, Power power) { return {_mm512_scalef_ps(x.v, power.n)}; }
 
 /// Adds the lanes: by 8, 4, 2, 1.
 RILL_INLINE float fold(Vec a) {

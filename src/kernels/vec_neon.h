@@ -106,12 +106,20 @@ RILL_INLINE void split_power_4(float32x4_t t, uint32_t magic_bits, float32x4_t& 
   high = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(half, bias), 23));
   low = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(rest, bias), 23));
 }
-RILL_INLINE void split_power(Vec t, uint32_t magic_bits, Vec& high, Vec& low) {
-  split_power_4(t.a, magic_bits, high.a, low.a);
-  split_power_4(t.b, magic_bits, high.b, low.b);
-  split_power_4(t.c, magic_bits, high.c, low.c);
-  split_power_4(t.d, magic_bits, high.d, low.d);
+/// 2^n of each lane, to multiply by. n is a whole number with bits(t) - bits(magic) = n.
+struct Power {
+  Vec a;
+  Vec b;
+};
+RILL_INLINE Power power_of_two(Vec /*n*/, Vec t, uint32_t magic_bits) {
+  Power power;
+  split_power_4(t.a, magic_bits, power.a.a, power.b.a);
+  split_power_4(t.b, magic_bits, power.a.b, power.b.b);
+  split_power_4(t.c, magic_bits, power.a.c, power.b.c);
+  split_power_4(t.d, magic_bits, power.a.d, power.b.d);
+  return power;
 }
+RILL_INLINE Vec times(Vec x, const Power& power) { return mul(mul(x, power.a), power.b); }
 
 /// The four sums that are left after folding by 8 and 4.
 RILL_INLINE float32x4_t fold_to_4(Vec x) {

@@ -11,8 +11,7 @@ namespace {
 struct ExpPartsVec {
   Vec p;
   Vec p_low;
-  Vec scale_a;
-  Vec scale_b;
+  Power power;
 };
 
 RILL_INLINE ExpPartsVec exp_parts(Vec x) {
@@ -31,20 +30,20 @@ RILL_INLINE ExpPartsVec exp_parts(Vec x) {
   ExpPartsVec e;
   e.p = add(set1(1.0f), q);
   e.p_low = sub(q, sub(e.p, set1(1.0f)));
-  split_power(t, kRoundMagicBits, e.scale_a, e.scale_b);
+  e.power = power_of_two(n, t, kRoundMagicBits);
   return e;
 }
 
 RILL_INLINE Vec exp(Vec x) {
   const ExpPartsVec e = exp_parts(x);
-  return mul(mul(e.p, e.scale_a), e.scale_b);
+  return times(e.p, e.power);
 }
 
 RILL_INLINE Vec sigmoid(Vec x) {
   const ExpPartsVec e = exp_parts(negative_abs(x));
   const Vec one = set1(1.0f);
-  const Vec z = mul(mul(e.p, e.scale_a), e.scale_b);
-  const Vec z_low = mul(mul(e.p_low, e.scale_a), e.scale_b);
+  const Vec z = times(e.p, e.power);
+  const Vec z_low = times(e.p_low, e.power);
   const Vec d = add(one, z);
   const Vec d_low = add(sub(z, sub(d, one)), z_low);
   const Vec numerator = where_negative(x, z, one);
