@@ -93,17 +93,23 @@ void rope(const KernelTable& table, Data& data) {
 }
 /// The next tile, as two halves.
 template <typename Element, size_t kTiles>
-kernels::RowsAhead<Element> tile_after(Data& data, size_t t) {
+kernels::ElementsAhead<Element> tile_after(Data& data, size_t t) {
   if (t + 1 == kTiles) return {};
   const Element* next = data.tile<Element>(t + 1);
   return {next, next + kAttentionTile / 2 * kHeadDim};
 }
+void row_dots(const KernelTable& table, Data& data) {
+  table.dot_rows_f32({data.x.data(), kHeadDim, kPrefillQueries, data.tile<float>(0), kHeadDim,
+                      kAttentionTile, kHeadDim},
+                     data.out.data());
+}
 template <auto Member, typename Element, size_t kQueries, size_t kTiles>
-void dots(const KernelTable& table, Data& data) {
+void key_dots(const KernelTable& table, Data& data) {
   for (size_t t = 0; t < kTiles; ++t) {
-    (table.*Member)({data.x.data(), kHeadDim, kQueries, data.tile<Element>(t), kHeadDim,
-                     kAttentionTile, kHeadDim, tile_after<Element, kTiles>(data, t)},
-                    data.out.data());
+    (table.*Member)(
+        {data.x.data(), kHeadDim, kQueries, data.tile<Element>(t),
+         kAttentionTile / kernels::kKeyGroup, kHeadDim, tile_after<Element, kTiles>(data, t)},
+        data.out.data());
   }
 }
 template <auto Member, typename Element, size_t kQueries, size_t kTiles>
@@ -193,14 +199,15 @@ constexpr Op kOps[] = {
     {"depthwise", "short_conv", 8 * 4 * kWidth, 7 * kWidth, short_conv},
     {"depthwise", "1d_9_taps", 22 * 4 * kEncoderWidth, 21 * kEncoderWidth, conformer_conv},
     {"depthwise", "2d_3x3", 20 * 4 * 256, 19 * 256, subsampling_conv},
-    {"dot_rows_f32", "decode", kDeepTiles * 4 * kTileValues, kDeepTiles* kGroup* kDots,
-     dots<&KernelTable::dot_rows_f32, float, kGroup, kDeepTiles>, true},
-    {"dot_rows_f32", "prefill", 4 * kTileValues, kPrefillQueries* kDots,
-     dots<&KernelTable::dot_rows_f32, float, kPrefillQueries, 1>},
-    {"dot_rows_f16", "decode", kDeepTiles * 2 * kTileValues, kDeepTiles* kGroup* kDots,
-     dots<&KernelTable::dot_rows_f16, uint16_t, kGroup, kDeepTiles>, true},
-    {"dot_rows_f16", "prefill", 2 * kTileValues, kPrefillQueries* kDots,
-     dots<&KernelTable::dot_rows_f16, uint16_t, kPrefillQueries, 1>},
+    {"dot_rows_f32", "prefill", 4 * kTileValues, kPrefillQueries* kDots, row_dots},
+    {"dot_keys_f32", "decode", kDeepTiles * 4 * kTileValues, kDeepTiles* kGroup* kDots,
+     key_dots<&KernelTable::dot_keys_f32, float, kGroup, kDeepTiles>, true},
+    {"dot_keys_f32", "prefill", 4 * kTileValues, kPrefillQueries* kDots,
+     key_dots<&KernelTable::dot_keys_f32, float, kPrefillQueries, 1>},
+    {"dot_keys_f16", "decode", kDeepTiles * 2 * kTileValues, kDeepTiles* kGroup* kDots,
+     key_dots<&KernelTable::dot_keys_f16, uint16_t, kGroup, kDeepTiles>, true},
+    {"dot_keys_f16", "prefill", 2 * kTileValues, kPrefillQueries* kDots,
+     key_dots<&KernelTable::dot_keys_f16, uint16_t, kPrefillQueries, 1>},
     {"weighted_sum_f32", "decode", kDeepTiles * 4 * kTileValues, kDeepTiles* kGroup* kDots,
      sums<&KernelTable::weighted_sum_f32, float, kGroup, kDeepTiles>, true},
     {"weighted_sum_f32", "prefill", 4 * kTileValues, kPrefillQueries* kDots,

@@ -26,11 +26,17 @@ struct Range {
   size_t end = 0;
 };
 
-/// Keys and values of one tile and KV head.
+/// Keys and values of one tile and KV head. Keys are groups of kKeyGroup (ops/kv_cache.h): their
+/// `rows` only count elements.
 struct KvTile {
   TileRows k;
   TileRows v;
 };
+
+/// Keys of the groups that hold `keys` keys.
+constexpr size_t whole_groups(size_t keys) {
+  return (keys + kernels::kKeyGroup - 1) / kernels::kKeyGroup * kernels::kKeyGroup;
+}
 
 /// The first or the second half of a tile that comes next, if there is one.
 TileRowsAhead half_of(const KvTile& next, size_t half) {
@@ -103,12 +109,13 @@ class CausalAttention {
 
   [[nodiscard]] KvTile kv_tile(size_t g, size_t tile) const {
     constexpr size_t kTilesPerBlock = kKvBlockPositions / kTile;
+    // A tile of keys takes as much room as one of values, whatever its inner order.
     const size_t row = g * kKvBlockPositions + tile % kTilesPerBlock * kTile;
     const TileRows block = {kv_.blocks[tile / kTilesPerBlock], kv_.dtype, d_};
     return {block.from(row), block.from(kv_.num_kv_heads * kKvBlockPositions + row)};
   }
 
-  /// The same rows in F32: widened into `memory` if they are not.
+  /// The same elements in F32: widened into `memory` if they are not.
   [[nodiscard]] TileRows widened(const TileRows& rows, size_t count, float* memory) const {
     if (rows.dtype == DType::kF32) return rows;
     table_.f16_to_f32(rows.f16(0), count * d_, memory);
@@ -120,37 +127,26 @@ class CausalAttention {
   void compute_tile(size_t r, size_t g, Range keys, const KvTile& tile, const KvTile& next,
                     bool is_cold, float* scores, const SoftmaxState& result) const {
     const float* q = q_.row(r) + g * group_ * d_;
-    float* first_score = scores + keys.begin;
-    tile_scores(table_, q, d_, group_, tile.k, keys.begin, keys.end, d_, first_score,
-                is_cold ? TileRowsAhead{tile.v, tile.v.from(kTile / 2)} : half_of(next, 0));
+    tile_key_scores(table_, {q, d_, group_, d_}, tile.k, keys.begin, keys.end, scores,
+                    is_cold ? TileRowsAhead{tile.v, tile.v.from(kTile / 2)} : half_of(next, 0));
     table_.softmax_tile(group_, keys.begin, keys.end, args_.scale, scores, result.m, result.l);
-    tile_values(table_, first_score, group_, tile.v, keys.begin, keys.end, d_, result.o,
+    tile_values(table_, scores + keys.begin, group_, tile.v, keys.begin, keys.end, d_, result.o,
                 half_of(next, is_cold ? 0 : 1));
   }
 
-  /// Rows [begin, end) for KV head g, tile by tile. is_cold: nobody has asked for the first tile
-  /// yet. next_head: the one that this thread takes next, or num_kv_heads.
-  void run_rows(size_t begin, size_t end, size_t g, bool is_cold, size_t next_head,
-                const TaskScratch& scratch) const {
+  /// Rows [begin, end) for KV head g, tile by tile: half-precision keys are widened once for all.
+  void run_rows(size_t begin, size_t end, size_t g, const TaskScratch& scratch) const {
     const size_t first_tile = first_key(args_.first_position + begin) / kTile;
     const size_t last_tile = (args_.first_position + end - 1) / kTile;
     for (size_t t = first_tile; t <= last_tile; ++t) {
-      KvTile tile = kv_tile(g, t);
-      KvTile next;
-      if (end - begin > 1) {
-        // Only positions that are stored: what lies behind them is not initialised.
-        const size_t stored = std::min(kTile, args_.first_position + end - t * kTile);
-        tile = {widened(tile.k, stored, scratch.k), widened(tile.v, stored, scratch.v)};
-      } else if (t < last_tile) {
-        next = kv_tile(g, t + 1);
-      } else if (next_head < kv_.num_kv_heads) {
-        next = kv_tile(next_head, first_tile);
-      }
+      const KvTile stored = kv_tile(g, t);
+      const size_t count = std::min(kTile, args_.first_position + end - t * kTile);
+      const KvTile tile = {widened(stored.k, whole_groups(count), scratch.k),
+                           widened(stored.v, count, scratch.v)};
       for (size_t r = begin; r < end; ++r) {
         const Range keys = keys_in_tile(r, t);
         if (keys.begin == keys.end) continue;
-        const bool cold_tile = end - begin > 1 ? r == begin : is_cold && t == first_tile;
-        compute_tile(r, g, keys, tile, next, cold_tile, scratch.scores, scratch.tile);
+        compute_tile(r, g, keys, tile, {}, r == begin, scratch.scores, scratch.tile);
         const bool first = t == first_key(args_.first_position + r) / kTile;
         merge_tile(table_, scratch.tile, group_, d_, first,
                    running(r, g, scratch.m, scratch.l, r - begin));
@@ -158,6 +154,30 @@ class CausalAttention {
     }
     for (size_t r = begin; r < end; ++r) {
       finish_softmax(table_, group_, d_, running(r, g, scratch.m, scratch.l, r - begin));
+    }
+  }
+
+  /// A single row, for the KV heads [first_head, last_head): memory is the limit, so each tile asks
+  /// for the next one, of the next head at the end. is_cold: nobody has asked for the first tile.
+  void run_row(size_t first_head, size_t last_head, bool is_cold,
+               const TaskScratch& scratch) const {
+    const size_t first_tile = first_key(args_.first_position) / kTile;
+    const size_t last_tile = args_.first_position / kTile;
+    for (size_t g = first_head; g < last_head; ++g) {
+      const SoftmaxState result = running(0, g, scratch.m, scratch.l, 0);
+      for (size_t t = first_tile; t <= last_tile; ++t) {
+        KvTile next;
+        if (t < last_tile) {
+          next = kv_tile(g, t + 1);
+        } else if (g + 1 < kv_.num_kv_heads) {
+          next = kv_tile(g + 1, first_tile);
+        }
+        compute_tile(0, g, keys_in_tile(0, t), kv_tile(g, t), next, is_cold, scratch.scores,
+                     scratch.tile);
+        is_cold = false;
+        merge_tile(table_, scratch.tile, group_, d_, t == first_tile, result);
+      }
+      finish_softmax(table_, group_, d_, result);
     }
   }
 
@@ -175,25 +195,26 @@ class CausalAttention {
     const size_t size = TaskScratch::size(group_, d_);
     Arena::Scope scope(*context_.scratch);
     RILL_ASSIGN_OR_RETURN(std::span<float> memory, context_.scratch->take<float>(workers * size));
-    const auto run = [&](size_t first, size_t last, size_t worker) {
-      const TaskScratch scratch(memory.data() + worker * size, group_, d_);
-      for (size_t task = first; task < last; ++task) {
-        // Later rows see more keys: start with them, so that the last task to end is a small one.
-        const size_t block = blocks - 1 - task / kv_.num_kv_heads;
-        const size_t begin = block * kRowsPerTask;
-        const size_t g = task % kv_.num_kv_heads;
-        const size_t next_head = task + 1 < last ? g + 1 : kv_.num_kv_heads;
-        run_rows(begin, std::min(q_.rows, begin + kRowsPerTask), g, task == first, next_head,
-                 scratch);
-      }
+    const auto scratch_of = [&](size_t worker) {
+      return TaskScratch(memory.data() + worker * size, group_, d_);
     };
-    if (light) {
-      run(0, tasks, 0);
-    } else if (q_.rows == 1) {
-      parallel_runs(context_, tasks, run);  // neighbouring heads: each is asked for ahead
+    const auto run_task = [&](size_t task, size_t worker) {
+      // Later rows see more keys: start with them, so that the last task to end is a small one.
+      const size_t begin = (blocks - 1 - task / kv_.num_kv_heads) * kRowsPerTask;
+      run_rows(begin, std::min(q_.rows, begin + kRowsPerTask), task % kv_.num_kv_heads,
+               scratch_of(worker));
+    };
+    if (q_.rows > 1 && light) {
+      for (size_t task = 0; task < tasks; ++task) run_task(task, 0);
+    } else if (q_.rows > 1) {
+      parallel_items(context_, tasks, workers, run_task);
+    } else if (light) {
+      run_row(0, tasks, true, scratch_of(0));
     } else {
-      parallel_items(context_, tasks, workers,
-                     [&](size_t task, size_t worker) { run(task, task + 1, worker); });
+      // A thread's first heads are cold; for later ones it has asked itself.
+      parallel_runs(context_, tasks, [&](size_t first, size_t last, size_t worker) {
+        run_row(first, last, first == worker * tasks / workers, scratch_of(worker));
+      });
     }
     return {};
   }
@@ -260,36 +281,6 @@ class CausalAttention {
 };
 
 }  // namespace
-
-void store_kv(Context& context, ConstMat k, ConstMat v, size_t first_position, const KvView& kv) {
-  const size_t d = kv.head_dim;
-  RILL_CHECK(k.cols == kv.num_kv_heads * d && v.cols == k.cols && v.rows == k.rows,
-             "store_kv: shapes");
-  RILL_CHECK(kv.dtype == DType::kF32 || kv.dtype == DType::kF16,
-             "store_kv: the cache is F32 or F16");
-  RILL_CHECK(
-      (first_position + k.rows + kKvBlockPositions - 1) / kKvBlockPositions <= kv.blocks.size(),
-      "store_kv: positions past the last block");
-  const auto store_row = [&](const float* values, size_t part, size_t position) {
-    std::byte* block = kv.blocks[position / kKvBlockPositions];
-    for (size_t g = 0; g < kv.num_kv_heads; ++g) {
-      const size_t row =
-          (part * kv.num_kv_heads + g) * kKvBlockPositions + position % kKvBlockPositions;
-      std::byte* place = block + row_bytes(kv.dtype, row * d);
-      if (kv.dtype == DType::kF32) {
-        std::copy_n(values + g * d, d, reinterpret_cast<float*>(place));
-      } else {
-        context.kernels->f32_to_f16(values + g * d, d, reinterpret_cast<uint16_t*>(place));
-      }
-    }
-  };
-  parallel_ranges(context, k.rows, 2 * k.cols, kLightGrain, [&](size_t begin, size_t end) {
-    for (size_t t = begin; t < end; ++t) {
-      store_row(k.row(t), 0, first_position + t);
-      store_row(v.row(t), 1, first_position + t);
-    }
-  });
-}
 
 Status attention(Context& context, ConstMat q, const KvView& kv, const AttentionArgs& args,
                  Mat out) {

@@ -4,31 +4,13 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "base/result.h"
 #include "ops/context.h"
-#include "tensor/dtype.h"
+#include "ops/kv_cache.h"
 #include "tensor/tensor.h"
 
 namespace rill::ops {
-
-/// Positions per KV block; a multiple of the attention tile.
-inline constexpr size_t kKvBlockPositions = 256;
-
-/// Keys and values of one layer. blocks[b] points at block b of that layer: [2 (k, v), G,
-/// kKvBlockPositions, d] elements of dtype (F32 or F16); position p is in block p /
-/// kKvBlockPositions.
-struct KvView {
-  DType dtype = DType::kF32;
-  size_t num_kv_heads = 0;  // G
-  size_t head_dim = 0;      // d
-  std::span<std::byte* const> blocks;
-};
-
-/// Writes keys and values [T, G*d] to positions first_position .. + T - 1 (rounded when the cache
-/// is F16).
-void store_kv(Context& context, ConstMat k, ConstMat v, size_t first_position, const KvView& kv);
 
 struct AttentionArgs {
   size_t num_heads = 0;       ///< H; query head h uses KV head h / (H / G)

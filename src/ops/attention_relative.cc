@@ -90,13 +90,15 @@ struct RelativeAttention {
   void score_tile(size_t begin, size_t queries, size_t head, size_t start, size_t count,
                   const RelativeScratch& scratch) const {
     const TileRows keys = gather(k, start, count, head, d, scratch.k);
-    tile_scores(table, scratch.q_u, d, queries, keys, 0, count, d, scratch.scores);
+    table.dot_rows_f32({scratch.q_u, d, queries, keys.f32(0), keys.stride, count, d},
+                       scratch.scores);
     // The last query's first key has the lowest row.
     const size_t lowest = k.rows - (begin + queries) + start;
     const TileRows band = gather(positions, lowest, count + queries - 1, head, d, scratch.band);
     for (size_t i = 0; i < queries; ++i) {
-      tile_scores(table, scratch.q_v + i * d, d, 1, band.from(queries - 1 - i), 0, count, d,
-                  scratch.position_scores);
+      table.dot_rows_f32(
+          {scratch.q_v + i * d, d, 1, band.f32(queries - 1 - i), band.stride, count, d},
+          scratch.position_scores);
       table.add_scaled(scratch.position_scores, 1.0f, count, scratch.scores + i * kTile);
     }
   }

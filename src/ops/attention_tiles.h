@@ -43,27 +43,40 @@ struct TileRows {
   }
 };
 
-/// Two runs of rows that are needed soon; of each, half as many are asked for as a call reads.
+/// Two runs of elements that are needed soon; of each, half as many are asked for as a call reads.
 struct TileRowsAhead {
   TileRows first;
   TileRows second;
 
-  [[nodiscard]] kernels::RowsAhead<float> f32() const { return {first.f32(0), second.f32(0)}; }
-  [[nodiscard]] kernels::RowsAhead<uint16_t> f16() const { return {first.f16(0), second.f16(0)}; }
+  [[nodiscard]] kernels::ElementsAhead<float> f32() const { return {first.f32(0), second.f32(0)}; }
+  [[nodiscard]] kernels::ElementsAhead<uint16_t> f16() const {
+    return {first.f16(0), second.f16(0)};
+  }
 };
 
-/// scores[i, j - begin] = q_i . k_j for the tile's keys begin <= j < end.
-inline void tile_scores(const kernels::KernelTable& table, const float* q, size_t q_stride,
-                        size_t num_queries, const TileRows& k, size_t begin, size_t end,
-                        size_t head_dim, float* scores, const TileRowsAhead& ahead = {}) {
+/// Query vectors, q_stride apart.
+struct TileQueries {
+  const float* q = nullptr;
+  size_t q_stride = 0;
+  size_t num_queries = 0;
+  size_t head_dim = 0;
+};
+
+/// scores[i, j] = q_i . k_j for the tile's keys begin <= j < end, which lie in groups of
+/// kernels::kKeyGroup; other keys of the groups that these touch may be written as well.
+inline void tile_key_scores(const kernels::KernelTable& table, const TileQueries& queries,
+                            const TileRows& k, size_t begin, size_t end, float* scores,
+                            const TileRowsAhead& ahead = {}) {
+  constexpr size_t kGroup = kernels::kKeyGroup;
+  const size_t first = begin / kGroup;
+  const size_t groups = (end + kGroup - 1) / kGroup - first;
+  const auto& [q, q_stride, num_queries, d] = queries;
   if (k.dtype == DType::kF32) {
-    table.dot_rows_f32(
-        {q, q_stride, num_queries, k.f32(begin), k.stride, end - begin, head_dim, ahead.f32()},
-        scores);
+    table.dot_keys_f32({q, q_stride, num_queries, k.f32(first * kGroup), groups, d, ahead.f32()},
+                       scores + first * kGroup);
   } else {
-    table.dot_rows_f16(
-        {q, q_stride, num_queries, k.f16(begin), k.stride, end - begin, head_dim, ahead.f16()},
-        scores);
+    table.dot_keys_f16({q, q_stride, num_queries, k.f16(first * kGroup), groups, d, ahead.f16()},
+                       scores + first * kGroup);
   }
 }
 

@@ -58,17 +58,11 @@ void compare_experts(Report& report, const std::string& prefix, const Capture& c
 
 /// Keys or values of a layer as [G, T, d].
 std::vector<float> cached_rows(const ops::KvView& kv, bool values, size_t positions) {
-  std::vector<float> out;
-  for (size_t g = 0; g < kv.num_kv_heads; ++g) {
-    for (size_t p = 0; p < positions; ++p) {
-      const auto* block = reinterpret_cast<const float*>(kv.blocks[p / ops::kKvBlockPositions]);
-      const size_t head = (values ? kv.num_kv_heads : 0) + g;
-      const float* row =
-          block + (head * ops::kKvBlockPositions + p % ops::kKvBlockPositions) * kv.head_dim;
-      out.insert(out.end(), row, row + kv.head_dim);
-    }
-  }
-  return out;
+  const size_t size = kv.num_kv_heads * positions * kv.head_dim;
+  std::vector<float> rows(2 * size);
+  ops::read_kv(kv, 0, positions, reinterpret_cast<std::byte*>(rows.data()));
+  const auto middle = rows.begin() + static_cast<std::ptrdiff_t>(size);
+  return values ? std::vector<float>(middle, rows.end()) : std::vector<float>(rows.begin(), middle);
 }
 
 /// cache_after_prefill.layerI.{k, v, conv_state}.

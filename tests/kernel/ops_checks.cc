@@ -207,22 +207,46 @@ void for_attention_cases(const Check& check) {
   }
 }
 
-template <auto Member, typename Element>
 void check_dot_rows(const KernelTable& tier, CheckLog& log) {
-  for_attention_cases<Element>([&](size_t d, size_t queries, size_t count, Values kind,
-                                   size_t stride, const Element* rows, Random& random) {
+  for_attention_cases<float>([&](size_t d, size_t queries, size_t count, Values kind, size_t stride,
+                                 const float* rows, Random& random) {
     const TestVector q(random, Values::kOrdinary, queries * (d + 3));
     TestVector want(queries * kAttentionTile, 7.0f);
     TestVector got(queries * kAttentionTile, 7.0f);
-    kernels::AttentionDots<Element> args{q.data(), d + 3, queries, rows, stride, count, d, {}};
-    (scalar().*Member)(args, want.data());
-    args.ahead = {rows, rows};  // a hint: it changes nothing
-    (tier.*Member)(args, got.data());
+    const kernels::AttentionDots args{q.data(), d + 3, queries, rows, stride, count, d};
+    scalar().dot_rows_f32(args, want.data());
+    tier.dot_rows_f32(args, got.data());
     expect_same(got, want,
                 cat("dot_rows d ", d, " queries ", queries, " keys ", count, " kind ",
                     static_cast<int>(kind)),
                 log);
   });
+}
+
+template <auto Member, typename Element>
+void check_dot_keys(const KernelTable& tier, CheckLog& log) {
+  Random random(98);
+  for (const size_t d : kHeadDims) {
+    for (const size_t queries : kQueryCounts) {
+      for (const size_t groups : {1, 2, 3, 4}) {
+        const Values kind = kAllValues[(d + queries + groups) % 4];
+        const TestVector q(random, Values::kOrdinary, queries * (d + 3));
+        const std::vector<Element> keys =
+            stored(TestVector(random, kind, groups * kernels::kKeyGroup * d), Element{});
+        TestVector want(queries * kAttentionTile, 7.0f);
+        TestVector got(queries * kAttentionTile, 7.0f);
+        kernels::AttentionKeyDots<Element> args{q.data(), d + 3, queries, keys.data(),
+                                                groups,   d,     {}};
+        (scalar().*Member)(args, want.data());
+        args.ahead = {keys.data(), keys.data()};  // a hint: it changes nothing
+        (tier.*Member)(args, got.data());
+        expect_same(got, want,
+                    cat("dot_keys d ", d, " queries ", queries, " groups ", groups, " kind ",
+                        static_cast<int>(kind)),
+                    log);
+      }
+    }
+  }
 }
 
 template <auto Member, typename Element>
@@ -372,8 +396,9 @@ constexpr KernelCheck kChecks[] = {
     {"rope_half", check_rope<&KernelTable::rope_half>},
     {"rope_pair", check_rope<&KernelTable::rope_pair>},
     {"depthwise", check_depthwise},
-    {"dot_rows_f32", check_dot_rows<&KernelTable::dot_rows_f32, float>},
-    {"dot_rows_f16", check_dot_rows<&KernelTable::dot_rows_f16, uint16_t>},
+    {"dot_rows_f32", check_dot_rows},
+    {"dot_keys_f32", check_dot_keys<&KernelTable::dot_keys_f32, float>},
+    {"dot_keys_f16", check_dot_keys<&KernelTable::dot_keys_f16, uint16_t>},
     {"weighted_sum_f32", check_weighted_sum<&KernelTable::weighted_sum_f32, float>},
     {"weighted_sum_f16", check_weighted_sum<&KernelTable::weighted_sum_f16, uint16_t>},
     {"softmax_tile", check_softmax_tile},

@@ -11,32 +11,49 @@ namespace rill::kernels {
 
 /// Keys per tile.
 inline constexpr size_t kAttentionTile = 64;
+/// Keys of a cache that lie side by side: one element of each, then the next (in KeyOrder). A
+/// vector then holds a term of 16 dot products, whose lanes add up without moving within vectors.
+inline constexpr size_t kKeyGroup = 16;
 
-/// Rows that are needed soon (a hint): two runs of rows, of each of which a call asks for half as
-/// many as it reads, in turn, so that memory sees two streams. Null: nothing.
+/// Elements that are needed soon (a hint): two runs, of each of which a call asks for half as many
+/// as it reads, in turn, so that memory sees two streams. Null: nothing.
 template <typename Element>
-struct RowsAhead {
+struct ElementsAhead {
   const Element* first;
   const Element* second;
 };
 
-/// Query vectors and the rows (keys or values) they meet. Strides in elements.
-template <typename Element>
+/// Query vectors and the rows that they meet. Strides in elements.
 struct AttentionDots {
   const float* q;  ///< [num_queries, head_dim]
   size_t q_stride;
   size_t num_queries;
-  const Element* k;  ///< [count, head_dim]
+  const float* k;  ///< [count, head_dim]
   size_t k_stride;
   size_t count;
   size_t head_dim;
-  RowsAhead<Element> ahead;  ///< k_stride apart
 };
 
 /// scores[i * kAttentionTile + j] = q_i . k_j over 16 lanes, for j < count <= kAttentionTile.
-using dot_rows_f32_fn = void(const AttentionDots<float>& args, float* scores);
+using dot_rows_f32_fn = void(const AttentionDots& args, float* scores);
+
+/// Query vectors and the groups of a cache's keys that they meet.
+template <typename Element>
+struct AttentionKeyDots {
+  const float* q;  ///< [num_queries, head_dim]
+  size_t q_stride;
+  size_t num_queries;
+  const Element* k;  ///< [num_groups, head_dim in KeyOrder, kKeyGroup]
+  size_t num_groups;
+  size_t head_dim;
+  ElementsAhead<Element> ahead;
+};
+
+/// scores[i * kAttentionTile + j] = q_i . k_j over 16 lanes, for j < num_groups * kKeyGroup <=
+/// kAttentionTile.
+using dot_keys_f32_fn = void(const AttentionKeyDots<float>& args, float* scores);
 /// Keys in half precision, widened exactly.
-using dot_rows_f16_fn = void(const AttentionDots<uint16_t>& args, float* scores);
+using dot_keys_f16_fn = void(const AttentionKeyDots<uint16_t>& args, float* scores);
 
 /// For each of num_queries rows of kAttentionTile scores: s_j = scores[j] * scale for begin <= j <
 /// end; m = max s_j (NaN never wins); scores[j] = exp(s_j - m), +0 for other j; l = sum of all 64
@@ -53,7 +70,7 @@ struct AttentionSums {
   size_t v_stride;
   size_t count;
   size_t head_dim;
-  RowsAhead<Element> ahead;  ///< v_stride apart
+  ElementsAhead<Element> ahead;
 };
 
 /// out[i * head_dim + c] = chain fma(p_i[j], v_j[c], .) over ascending j from +0.

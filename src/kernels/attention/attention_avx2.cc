@@ -11,6 +11,7 @@ namespace {
 // is loaded.
 constexpr size_t kDotKeys = 4;     // keys for one query
 constexpr size_t kDotQueries = 1;  // queries for four keys
+constexpr size_t kKeyGroups = 1;   // groups of a cache's keys for up to four queries
 constexpr size_t kSumQueries = 2;  // weighted sums at once,
 constexpr size_t kSumVecs = 2;     // each of this many times 16 columns
 

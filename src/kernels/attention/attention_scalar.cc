@@ -2,6 +2,7 @@
 // The definition of the attention kernels.
 #include "kernels/attention/attention.h"
 #include "kernels/attention/half_scalar.h"
+#include "kernels/attention/key_order.h"
 #include "kernels/elementwise/functions_scalar.h"
 #include "kernels/lanes_scalar.h"
 
@@ -11,17 +12,24 @@ namespace {
 inline float widen(float value) { return value; }
 inline float widen(uint16_t half) { return float_from_half(half); }
 
+/// The dot product of a query and a key, whose elements key(c) gives.
+template <typename Key>
+float dot(const float* q, size_t head_dim, Key key) {
+  Lanes lanes;
+  lanes.accumulate(head_dim,
+                   [&](float sum, size_t c) { return __builtin_fmaf(q[c], key(c), sum); });
+  return lanes.fold();
+}
+
 template <typename Element>
-void dot_rows(const AttentionDots<Element>& args, float* scores) {
+void dot_keys(const AttentionKeyDots<Element>& args, float* scores) {
+  const KeyOrder order(args.head_dim);
   for (size_t i = 0; i < args.num_queries; ++i) {
-    const float* q = args.q + i * args.q_stride;
-    for (size_t j = 0; j < args.count; ++j) {
-      const Element* k = args.k + j * args.k_stride;
-      Lanes lanes;
-      lanes.accumulate(args.head_dim, [q, k](float sum, size_t c) {
-        return __builtin_fmaf(q[c], widen(k[c]), sum);
-      });
-      scores[i * kAttentionTile + j] = lanes.fold();
+    for (size_t j = 0; j < args.num_groups * kKeyGroup; ++j) {
+      const Element* k = args.k + j / kKeyGroup * args.head_dim * kKeyGroup + j % kKeyGroup;
+      scores[i * kAttentionTile + j] =
+          dot(args.q + i * args.q_stride, args.head_dim,
+              [&](size_t c) { return widen(k[order(c) * kKeyGroup]); });
     }
   }
 }
@@ -41,11 +49,20 @@ void weighted_sum(const AttentionSums<Element>& args, float* out) {
 
 }  // namespace
 
-void dot_rows_f32_scalar(const AttentionDots<float>& args, float* scores) {
-  dot_rows(args, scores);
+void dot_rows_f32_scalar(const AttentionDots& args, float* scores) {
+  for (size_t i = 0; i < args.num_queries; ++i) {
+    for (size_t j = 0; j < args.count; ++j) {
+      const float* k = args.k + j * args.k_stride;
+      scores[i * kAttentionTile + j] =
+          dot(args.q + i * args.q_stride, args.head_dim, [k](size_t c) { return k[c]; });
+    }
+  }
 }
-void dot_rows_f16_scalar(const AttentionDots<uint16_t>& args, float* scores) {
-  dot_rows(args, scores);
+void dot_keys_f32_scalar(const AttentionKeyDots<float>& args, float* scores) {
+  dot_keys(args, scores);
+}
+void dot_keys_f16_scalar(const AttentionKeyDots<uint16_t>& args, float* scores) {
+  dot_keys(args, scores);
 }
 
 void weighted_sum_f32_scalar(const AttentionSums<float>& args, float* out) {

@@ -3,117 +3,11 @@
 // head_dim may be anything; 64 is the fast case of every published model, other multiples of 16
 // take the same code with loops that the compiler cannot unroll.
 #include "kernels/attention/attention.h"
+#include "kernels/attention/dots_simd.h"
 #include "kernels/elementwise/functions_simd.h"
 
 namespace rill::kernels {
 namespace {
-
-/// Asks for the rows that go with rows j and j + 1 of those being read.
-template <typename Element>
-RILL_INLINE void prefetch_rows(const RowsAhead<Element>& ahead, size_t j, size_t stride,
-                               size_t head_dim) {
-  constexpr size_t kLine = 64 / sizeof(Element);
-  const size_t offset = j / 2 * stride;
-  for (size_t c = 0; c < head_dim; c += kLine) __builtin_prefetch(ahead.first + offset + c);
-  for (size_t c = 0; c < head_dim; c += kLine) __builtin_prefetch(ahead.second + offset + c);
-}
-
-/// The dot product lanes of one query and one key.
-template <typename Element>
-inline Vec dot_lanes(const float* q, const Element* k, size_t head_dim) {
-  Vec sum = zero();
-  size_t c = 0;
-  for (; c + 16 <= head_dim; c += 16) sum = fma(load(q + c), load(k + c), sum);
-  if (c < head_dim)
-    sum = fma(load_first(q + c, head_dim - c), load_first(k + c, head_dim - c), sum);
-  return sum;
-}
-
-/// The lanes of Queries x Keys products, at [query * Keys + key], for head_dim a multiple of 16.
-template <size_t Queries, size_t Keys, typename Element>
-RILL_INLINE void dot_block(const AttentionDots<Element>& args, const float* q, const Element* k,
-                           Vec* lanes) {
-  Vec sums[Queries * Keys];
-  RILL_UNROLL
-  for (size_t i = 0; i < Queries * Keys; ++i) sums[i] = zero();
-  for (size_t c = 0; c < args.head_dim; c += 16) {
-    Vec key[Keys];
-    RILL_UNROLL
-    for (size_t j = 0; j < Keys; ++j) key[j] = load(k + j * args.k_stride + c);
-    RILL_UNROLL
-    for (size_t i = 0; i < Queries; ++i) {
-      const Vec query = load(q + i * args.q_stride + c);
-      RILL_UNROLL
-      for (size_t j = 0; j < Keys; ++j) sums[i * Keys + j] = fma(query, key[j], sums[i * Keys + j]);
-    }
-  }
-  RILL_UNROLL
-  for (size_t i = 0; i < Queries * Keys; ++i) lanes[i] = sums[i];
-}
-
-/// Any count of keys of one query, 16 at a time so that their sums fold together.
-template <typename Element>
-inline void dot_one_query(const AttentionDots<Element>& args, size_t query, size_t first_key,
-                          float* scores) {
-  const float* q = args.q + query * args.q_stride;
-  float* out = scores + query * kAttentionTile;
-  for (size_t j = first_key; j < args.count; j += 16) {
-    const size_t keys = args.count - j < 16 ? args.count - j : 16;
-    Vec lanes[16];
-    const bool whole = args.head_dim % 16 == 0 && keys == 16;
-    if (whole) {
-      RILL_UNROLL
-      for (size_t n = 0; n < 16; n += kDotKeys) {
-        dot_block<1, kDotKeys>(args, q, args.k + (j + n) * args.k_stride, lanes + n);
-      }
-    } else {
-      for (size_t n = 0; n < 16; ++n) {
-        lanes[n] =
-            n < keys ? dot_lanes(q, args.k + (j + n) * args.k_stride, args.head_dim) : zero();
-      }
-    }
-    store_first(out + j, fold_each(lanes), keys);
-  }
-}
-
-/// Four queries against whole groups of four keys; returns the first key that is left.
-template <typename Element>
-inline size_t dot_four_queries(const AttentionDots<Element>& args, size_t query, float* scores) {
-  const float* q = args.q + query * args.q_stride;
-  size_t j = 0;
-  for (; j + 4 <= args.count; j += 4) {
-    if (args.ahead.first != nullptr && query == 0) {
-      prefetch_rows(args.ahead, j, args.k_stride, args.head_dim);
-      prefetch_rows(args.ahead, j + 2, args.k_stride, args.head_dim);
-    }
-    Vec lanes[16];  // [query, key]
-    RILL_UNROLL
-    for (size_t i = 0; i < 4; i += kDotQueries) {
-      dot_block<kDotQueries, 4>(args, q + i * args.q_stride, args.k + j * args.k_stride,
-                                lanes + i * 4);
-    }
-    float folded[16];
-    store(folded, fold_each(lanes));
-    RILL_UNROLL
-    for (size_t i = 0; i < 4; ++i) {
-      memcpy(scores + (query + i) * kAttentionTile + j, folded + i * 4, 4 * sizeof(float));
-    }
-  }
-  return j;
-}
-
-template <typename Element>
-inline void dot_rows(const AttentionDots<Element>& args, float* scores) {
-  size_t query = 0;
-  if (args.head_dim % 16 == 0) {
-    for (; query + 4 <= args.num_queries; query += 4) {
-      const size_t first_key = dot_four_queries(args, query, scores);
-      if (first_key == args.count) continue;
-      for (size_t i = 0; i < 4; ++i) dot_one_query(args, query + i, first_key, scores);
-    }
-  }
-  for (; query < args.num_queries; ++query) dot_one_query(args, query, 0, scores);
-}
 
 /// Columns c .. c + 16 * Vecs of Queries sums.
 template <size_t Queries, size_t Vecs, typename Element>
@@ -123,9 +17,9 @@ inline void sum_block(const AttentionSums<Element>& args, size_t query, size_t c
   for (size_t i = 0; i < Queries * Vecs; ++i) sums[i] = zero();
   const float* p = args.p + query * kAttentionTile;
   const Element* v = args.v + c;
-  const bool prefetch = args.ahead.first != nullptr && query == 0 && c == 0;
+  const bool asks_ahead = args.ahead.first != nullptr && query == 0 && c == 0;
   for (size_t j = 0; j < args.count; ++j, v += args.v_stride) {
-    if (prefetch && j % 2 == 0) prefetch_rows(args.ahead, j, args.v_stride, args.head_dim);
+    if (asks_ahead && j % 2 == 0) prefetch(args.ahead, j / 2 * args.head_dim, args.head_dim);
     Vec value[Vecs];
     RILL_UNROLL
     for (size_t n = 0; n < Vecs; ++n) value[n] = load(v + 16 * n);
@@ -188,11 +82,13 @@ inline void merge_values(const float* x, float a, float b, size_t size, float* o
 
 }  // namespace
 
-void RILL_TIER(dot_rows_f32)(const AttentionDots<float>& args, float* scores) {
-  dot_rows(args, scores);
+void RILL_TIER(dot_rows_f32)(const AttentionDots& args, float* scores) { dot_rows(args, scores); }
+
+void RILL_TIER(dot_keys_f32)(const AttentionKeyDots<float>& args, float* scores) {
+  dot_keys(args, scores);
 }
-void RILL_TIER(dot_rows_f16)(const AttentionDots<uint16_t>& args, float* scores) {
-  dot_rows(args, scores);
+void RILL_TIER(dot_keys_f16)(const AttentionKeyDots<uint16_t>& args, float* scores) {
+  dot_keys(args, scores);
 }
 
 void RILL_TIER(weighted_sum_f32)(const AttentionSums<float>& args, float* out) {

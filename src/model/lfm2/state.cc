@@ -199,28 +199,18 @@ size_t SequenceState::step_bytes() const {
 
 void SequenceState::copy_steps(size_t first, size_t steps, std::span<std::byte> out) const {
   RILL_CHECK(out.size() == steps * step_bytes(), "copy steps: room for all of them");
-  const size_t in_block = first % kKvBlockPositions;
-  RILL_CHECK(in_block + steps <= kKvBlockPositions, "copy steps: of one block");
-  const size_t row = row_bytes(kv_type_, head_dim_);
-  std::byte* to = out.data();
-  for (const auto& blocks : layer_blocks_) {
-    const std::byte* from = blocks[first / kKvBlockPositions] + in_block * row;
-    for (size_t head = 0; head < 2 * num_kv_heads_; ++head, to += steps * row)
-      std::memcpy(to, from + head * kKvBlockPositions * row, steps * row);
+  for (size_t layer = 0; layer < num_attention_layers_; ++layer) {
+    const ops::KvView view = kv(layer);
+    ops::read_kv(view, first, steps, out.data() + layer * steps * ops::kv_row_bytes(view));
   }
 }
 
 Status SequenceState::append_stored(size_t steps, std::span<const std::byte> stored) {
   RILL_CHECK(stored.size() == steps * step_bytes(), "append stored steps: bytes of all of them");
-  const size_t in_block = position_ % kKvBlockPositions;
-  RILL_CHECK(in_block + steps <= kKvBlockPositions, "append stored steps: to one block");
   RILL_RETURN_IF_ERROR(reserve(position_ + steps));
-  const size_t row = row_bytes(kv_type_, head_dim_);
-  const std::byte* from = stored.data();
-  for (const auto& blocks : layer_blocks_) {
-    std::byte* to = blocks[position_ / kKvBlockPositions] + in_block * row;
-    for (size_t head = 0; head < 2 * num_kv_heads_; ++head, from += steps * row)
-      std::memcpy(to + head * kKvBlockPositions * row, from, steps * row);
+  for (size_t layer = 0; layer < num_attention_layers_; ++layer) {
+    const ops::KvView view = kv(layer);
+    ops::write_kv(stored.data() + layer * steps * ops::kv_row_bytes(view), position_, steps, view);
   }
   advance(steps);
   return {};

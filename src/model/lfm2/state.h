@@ -91,18 +91,18 @@ class SequenceState {
 
   /// Bytes that copy_steps and append_stored take for one step.
   [[nodiscard]] size_t step_bytes() const;
-  /// Writes the steps [first, first + steps), which must lie in one block that is there.
+  /// Writes the steps [first, first + steps), whose blocks must be there.
   /// Shape: out [steps * step_bytes()].
   void copy_steps(size_t first, size_t steps, std::span<std::byte> out) const;
-  /// Appends steps that copy_steps wrote, up to the end of a block. Convolution inputs stay as they
-  /// are. Errors: kOutOfMemory.
+  /// Appends steps that copy_steps wrote. Convolution inputs stay as they are. Errors:
+  /// kOutOfMemory.
   Status append_stored(size_t steps, std::span<const std::byte> stored);
   /// Inputs of all conv layers. Shape: [conv layers, L-1, D].
   [[nodiscard]] std::span<float> conv_values() { return conv_; }
   [[nodiscard]] std::span<const float> conv_values() const { return conv_; }
 
  private:
-  using Block = std::shared_ptr<AlignedBuffer>;
+  using Block = KvBlocks::Block;
 
   SequenceState() = default;
   Status append_block();

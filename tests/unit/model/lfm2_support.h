@@ -266,16 +266,11 @@ inline std::vector<float> run_tokens(Compute& compute, const Backbone& backbone,
 inline std::vector<float> state_values(const SequenceState& state,
                                        const model::lfm2::Config& config) {
   std::vector<float> out;
-  const size_t d = config.head_dim;
   for (size_t layer = 0; layer < config.num_attention_layers(); ++layer) {
     const ops::KvView kv = state.kv(layer);
-    for (size_t head = 0; head < 2 * config.num_kv_heads; ++head) {
-      for (size_t p = 0; p < state.position(); ++p) {
-        const auto* block = reinterpret_cast<const float*>(kv.blocks[p / ops::kKvBlockPositions]);
-        const float* row = block + (head * ops::kKvBlockPositions + p % ops::kKvBlockPositions) * d;
-        out.insert(out.end(), row, row + d);
-      }
-    }
+    std::vector<float> rows(state.position() * ops::kv_row_bytes(kv) / sizeof(float));
+    ops::read_kv(kv, 0, state.position(), reinterpret_cast<std::byte*>(rows.data()));
+    out.insert(out.end(), rows.begin(), rows.end());
   }
   for (size_t layer = 0; layer < config.num_conv_layers(); ++layer) {
     const ConstMat conv = state.conv(layer);

@@ -166,14 +166,36 @@ TEST(StoreKv, KeepsOtherPositions) {
   TestKv kv(DType::kF32, 2, 8, 300);
   const TestMat k = TestMat::random(10, 16, 1), v = TestMat::random(10, 16, 2);
   ops::store_kv(context, k, v, 250, kv.view);
-  // Position 255 is the last of block 0: key head 1, value head 0.
+  // Position 255 is the last of block 0: key head 1, value head 0. Keys: 16 side by side, elements
+  // in the order 0, 4, 2, 6, 1, 5, 3, 7.
   const auto* block0 = reinterpret_cast<const float*>(kv.memory()[0].data());
   const auto* block1 = reinterpret_cast<const float*>(kv.memory()[1].data());
-  EXPECT_EQ(block0[(256 + 255) * 8 + 3], k.at(5, 8 + 3));
+  EXPECT_EQ(block0[(256 + 240) * 8 + 6 * 16 + 15], k.at(5, 8 + 3));
   EXPECT_EQ(block0[(2 * 256 + 255) * 8 + 3], v.at(5, 3));
-  EXPECT_EQ(block1[3], k.at(6, 3));
-  EXPECT_TRUE(std::isnan(block0[249 * 8]));
-  EXPECT_TRUE(std::isnan(block1[4 * 8]));
+  EXPECT_EQ(block1[6 * 16], k.at(6, 3));
+  EXPECT_TRUE(std::isnan(block0[240 * 8 + 9]));
+  EXPECT_TRUE(std::isnan(block1[4]));
+  EXPECT_TRUE(std::isnan(block1[(2 * 256 + 4) * 8]));
+}
+
+TEST(ReadKv, GivesRowsThatWriteKvTakes) {
+  OpsContext context;
+  for (const DType type : {DType::kF32, DType::kF16}) {
+    TestKv kv(type, 3, 20, 300), copy(type, 3, 20, 300);
+    const TestMat k = TestMat::random(30, 60, 1), v = TestMat::random(30, 60, 2);
+    ops::store_kv(context, k, v, 240, kv.view);                        // over the end of a block
+    std::vector<std::byte> rows(1 + 29 * ops::kv_row_bytes(kv.view));  // rows may lie anywhere
+    ops::read_kv(kv.view, 241, 29, rows.data() + 1);
+    ops::write_kv(rows.data() + 1, 241, 29, copy.view);
+    std::vector<std::byte> again(rows.size());
+    ops::read_kv(copy.view, 241, 29, again.data() + 1);
+    EXPECT_EQ(again, rows);
+    if (type != DType::kF32) continue;
+    std::vector<float> values(rows.size() / sizeof(float));
+    std::copy(rows.begin() + 1, rows.end(), reinterpret_cast<std::byte*>(values.data()));
+    EXPECT_EQ(values[(2 * 29 + 5) * 20 + 7], k.at(6, 2 * 20 + 7));
+    EXPECT_EQ(values[((3 + 1) * 29 + 28) * 20 + 19], v.at(29, 20 + 19));
+  }
 }
 
 TEST(StoreKv, RoundsHalvesToNearestEven) {
@@ -184,10 +206,10 @@ TEST(StoreKv, RoundsHalvesToNearestEven) {
   v.values() = {-0.0f, 5.9604645e-8f, 2.9802322e-8f, 65519.0f};
   ops::store_kv(context, k, v, 0, kv.view);
   const auto* halves = reinterpret_cast<const uint16_t*>(kv.memory()[0].data());
-  EXPECT_EQ(halves[0], 0x3C00);
-  EXPECT_EQ(halves[1], 0x3C00);
-  EXPECT_EQ(halves[2], 0x3C02);
-  EXPECT_EQ(halves[3], 0x7C00);
+  EXPECT_EQ(halves[0 * 16], 0x3C00);
+  EXPECT_EQ(halves[2 * 16], 0x3C00);  // elements in the order 0, 2, 1, 3
+  EXPECT_EQ(halves[1 * 16], 0x3C02);
+  EXPECT_EQ(halves[3 * 16], 0x7C00);
   EXPECT_EQ(halves[256 * 4 + 0], 0x8000);
   EXPECT_EQ(halves[256 * 4 + 1], 0x0001);
   EXPECT_EQ(halves[256 * 4 + 2], 0x0000);
