@@ -9,13 +9,6 @@
 #include "base/system.h"
 
 namespace rill {
-namespace {
-
-// The usual size of a huge page. Buffers from that size on start at one, since each small page
-// costs a fault and slower reads.
-constexpr size_t kHugeBytes = size_t{2} << 20;
-
-}  // namespace
 
 AlignedBuffer& AlignedBuffer::operator=(AlignedBuffer&& other) noexcept {
   if (this != &other) {
@@ -32,7 +25,7 @@ AlignedBuffer::~AlignedBuffer() { std::free(block_); }
 Result<AlignedBuffer> AlignedBuffer::create(size_t size_bytes) {
   AlignedBuffer buffer;
   if (size_bytes == 0) return buffer;
-  const size_t alignment = size_bytes >= kHugeBytes ? kHugeBytes : kAlignment;
+  const size_t alignment = size_bytes >= kHugePageBytes ? kHugePageBytes : kAlignment;
   if (size_bytes > static_cast<size_t>(-1) - alignment) return too_large();
   // Not aligned_alloc: up to glibc 2.37 it cannot reuse a freed block for the next one of its size,
   // so that a heap in steady use would grow for ever.
@@ -45,7 +38,7 @@ Result<AlignedBuffer> AlignedBuffer::create(size_t size_bytes) {
   buffer.block_ = block;
   buffer.data_ = static_cast<std::byte*>(block) + (alignment - address % alignment) % alignment;
   buffer.size_bytes_ = size_bytes;
-  if (size_bytes >= kHugeBytes) system::advise_huge_pages(buffer.data_, size_bytes);
+  if (size_bytes >= kHugePageBytes) system::advise_huge_pages(buffer.data_, size_bytes);
   return buffer;
 }
 

@@ -12,10 +12,13 @@
 
 namespace rill {
 
-/// A move-only block of bytes, aligned to 64 bytes; from 2 MiB on it starts at a huge page.
+/// A move-only block of bytes, aligned to 64 bytes; from kHugePageBytes on it starts at a huge
+/// page.
 class AlignedBuffer {
  public:
   static constexpr size_t kAlignment = 64;
+  /// The usual size of a huge page. Each small page costs a fault and slower reads.
+  static constexpr size_t kHugePageBytes = size_t{2} << 20;
 
   AlignedBuffer() = default;
   AlignedBuffer(AlignedBuffer&& other) noexcept

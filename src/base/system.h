@@ -31,6 +31,10 @@ void join_thread(size_t thread_id);
 /// fewer misses of the address cache when it is read. Only advice: it changes no contents.
 void advise_huge_pages(void* data, size_t size_bytes);
 
+/// Gives the physical memory behind a range back to the system, which stays allocated; its contents
+/// are lost.
+void release_pages(void* data, size_t size_bytes);
+
 /// Bits of AT_HWCAP (Linux on Arm); 0 elsewhere.
 [[nodiscard]] unsigned long hardware_capabilities();
 

@@ -90,6 +90,14 @@ bool lists_cpu_controller(std::string_view controllers) {
   return false;
 }
 
+/// madvise for the pages that lie inside the range whole.
+void advise(void* data, size_t size_bytes, int advice) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<uintptr_t>(data) + size_bytes) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
+}
+
 }  // namespace
 
 bool start_thread(void (*entry)(void*), void* argument, size_t& thread_id) {
@@ -168,14 +176,18 @@ size_t cpu_quota(const std::string& root) {
 
 void advise_huge_pages(void* data, size_t size_bytes) {
 #if defined(MADV_HUGEPAGE)
-  // Only pages that lie inside the range whole.
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
-  const auto end = (reinterpret_cast<uintptr_t>(data) + size_bytes) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  advise(data, size_bytes, MADV_HUGEPAGE);
 #else
   static_cast<void>(data);
   static_cast<void>(size_bytes);
+#endif
+}
+
+void release_pages(void* data, size_t size_bytes) {
+#if defined(__linux__)
+  advise(data, size_bytes, MADV_DONTNEED);
+#else
+  advise(data, size_bytes, MADV_FREE);
 #endif
 }
 

@@ -12,6 +12,7 @@
 #include "inspect/work_plan.h"
 #include "kernels/quantize_activations/quantize_activations.h"
 #include "model/lfm2/backbone.h"
+#include "model/lfm2/kv_blocks.h"
 #include "model/lfm2_audio/files.h"
 #include "ops/attention.h"
 #include "quant/blocks.h"
@@ -53,10 +54,12 @@ size_t kv_bytes_per_step(const Config& config, DType type) {
   return config.num_attention_layers() * row_bytes(type, 2 * config.num_kv_heads * config.head_dim);
 }
 
-/// A sequence takes whole blocks.
+/// A sequence takes whole blocks, and whole allocations of them.
 size_t kv_bytes(const Config& config, DType type, size_t steps) {
-  constexpr size_t kBlock = ops::kKvBlockPositions;
-  return (steps + kBlock - 1) / kBlock * kBlock * kv_bytes_per_step(config, type);
+  const size_t block_bytes = ops::kKvBlockPositions * kv_bytes_per_step(config, type);
+  const size_t count = model::lfm2::KvBlocks::per_allocation(block_bytes);
+  const size_t positions = count * ops::kKvBlockPositions;
+  return (steps + positions - 1) / positions * count * block_bytes;
 }
 
 size_t conv_state_bytes(const Config& config) {

@@ -25,6 +25,7 @@ Result<SequenceState> SequenceState::create(const Config& config, DType kv_type)
   state.conv_rows_ = config.conv_L_cache - 1;
   state.layer_block_bytes_ =
       row_bytes(kv_type, 2 * config.num_kv_heads * kKvBlockPositions * config.head_dim);
+  state.memory_ = KvBlocks(state.num_attention_layers_ * state.layer_block_bytes_);
   state.window_ = config.sliding_window;
   state.layer_blocks_.resize(state.num_attention_layers_);
   state.conv_.assign(config.num_conv_layers() * state.conv_rows_ * config.hidden_size, 0.0f);
@@ -41,15 +42,9 @@ Status SequenceState::reserve(size_t positions) {
 }
 
 Status SequenceState::append_block() {
+  RILL_ASSIGN_OR_RETURN(Block block, memory_.take());
   // Zeroed, so that a snapshot of a partly filled block is the same in every run.
-  Block block = std::move(spare_);
-  if (block != nullptr) {
-    std::memset(block->data(), 0, block->size_bytes());
-  } else {
-    RILL_ASSIGN_OR_RETURN(AlignedBuffer memory,
-                          AlignedBuffer::create_zeroed(num_attention_layers_ * layer_block_bytes_));
-    block = std::make_shared<AlignedBuffer>(std::move(memory));
-  }
+  std::memset(block->bytes.data(), 0, block->bytes.size());
   blocks_.emplace_back();
   for (auto& pointers : layer_blocks_) pointers.push_back(nullptr);
   set_block(blocks_.size() - 1, std::move(block));
@@ -58,16 +53,16 @@ Status SequenceState::append_block() {
 
 Status SequenceState::own_block(size_t index) {
   if (blocks_[index].use_count() == 1) return {};
-  const AlignedBuffer& shared = *blocks_[index];
-  RILL_ASSIGN_OR_RETURN(AlignedBuffer memory, AlignedBuffer::create(shared.size_bytes()));
-  std::memcpy(memory.data(), shared.data(), shared.size_bytes());
-  set_block(index, std::make_shared<AlignedBuffer>(std::move(memory)));
+  const std::span<const std::byte> shared = blocks_[index]->bytes;
+  RILL_ASSIGN_OR_RETURN(Block block, memory_.take());
+  std::memcpy(block->bytes.data(), shared.data(), shared.size());
+  set_block(index, std::move(block));
   return {};
 }
 
 void SequenceState::set_block(size_t index, Block block) {
   for (size_t layer = 0; layer < num_attention_layers_; ++layer) {
-    layer_blocks_[layer][index] = block->data() + layer * layer_block_bytes_;
+    layer_blocks_[layer][index] = block->bytes.data() + layer * layer_block_bytes_;
   }
   blocks_[index] = std::move(block);
 }
@@ -80,9 +75,7 @@ void SequenceState::advance(size_t steps) {
   position_ += steps;
   if (num_attention_layers_ == 0) return;
   for (; first_block_ < first_key(position_) / kKvBlockPositions; ++first_block_) {
-    Block& block = blocks_[first_block_];
-    if (block.use_count() == 1) spare_ = std::move(block);
-    block.reset();
+    memory_.give_back(std::move(blocks_[first_block_]));
     for (auto& pointers : layer_blocks_) pointers[first_block_] = nullptr;
   }
 }
@@ -97,6 +90,7 @@ SequenceState SequenceState::clone() const {
   copy.conv_rows_ = conv_rows_;
   copy.layer_block_bytes_ = layer_block_bytes_;
   copy.window_ = window_;
+  copy.memory_ = KvBlocks(memory_.block_bytes());
   copy.first_block_ = first_block_;
   copy.position_ = position_;
   copy.conv_ = conv_;
@@ -128,7 +122,7 @@ void SequenceState::reset() {
   position_ = 0;
   first_block_ = 0;
   blocks_.clear();
-  spare_.reset();
+  memory_.drop_kept();
   for (auto& pointers : layer_blocks_) pointers.clear();
   std::fill(conv_.begin(), conv_.end(), 0.0f);
 }
@@ -170,8 +164,8 @@ void SequenceState::go_to(size_t position) {
 }
 
 size_t SequenceState::memory_bytes() const {
-  const size_t held = blocks_.size() - first_block_ + (spare_ != nullptr ? 1 : 0);
-  return held * num_attention_layers_ * layer_block_bytes_ + conv_.size() * sizeof(float);
+  const size_t held = blocks_.size() - first_block_ + memory_.num_kept();
+  return held * memory_.block_bytes() + conv_.size() * sizeof(float);
 }
 
 ops::KvView SequenceState::kv(size_t attention_layer) const {
@@ -190,7 +184,7 @@ ConstMat SequenceState::conv(size_t conv_layer) const {
 
 std::span<const std::byte> SequenceState::block(size_t index) const {
   if (blocks_[index] == nullptr) return {};
-  return {blocks_[index]->data(), blocks_[index]->size_bytes()};
+  return blocks_[index]->bytes;
 }
 
 size_t SequenceState::step_bytes() const {

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "base/aligned_buffer.h"
 #include "base/result.h"
 #include "model/lfm2/config.h"
+#include "model/lfm2/kv_blocks.h"
 #include "ops/attention.h"
 #include "tensor/tensor.h"
 
@@ -58,7 +58,8 @@ class SequenceState {
   /// Empties the sequence and drops its blocks.
   void reset();
 
-  /// Bytes of keys, values and convolution inputs; shared blocks count in full.
+  /// Bytes of keys, values and convolution inputs; shared blocks and those of an allocation that
+  /// are not used yet count in full.
   [[nodiscard]] size_t memory_bytes() const;
 
   // For looking ahead: steps that may turn out not to be wanted. No sliding window.
@@ -123,7 +124,7 @@ class SequenceState {
   size_t position_ = 0;
   std::vector<Block> blocks_;  // null before first_block_
   size_t first_block_ = 0;
-  Block spare_;  // one that has slid out of the window, for the next append_block
+  KvBlocks memory_;  // where blocks come from, and go to when they slide out of the window
   std::vector<std::vector<std::byte*>>
       layer_blocks_;         // [attention layer][block]: what KvView points at
   std::vector<float> conv_;  // [conv layers, L-1, D]

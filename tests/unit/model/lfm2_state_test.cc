@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "unit/model/lfm2_support.h"
 
 namespace rill::lfm2_test {
 namespace {
 
+using model::lfm2::KvBlocks;
 using ops::kKvBlockPositions;
 
 /// A narrow model, so that runs over several blocks are quick.
@@ -52,6 +55,54 @@ TEST(SequenceState, ReservesWholeBlocksOnce) {
   const size_t block_bytes = 2 * 2 * 2 * kKvBlockPositions * 8 * sizeof(float);
   EXPECT_EQ(state.memory_bytes(), 2 * block_bytes + 2 * 2 * 32 * sizeof(float));
 }
+
+TEST(KvBlocks, AllocatesWholeHugePages) {
+  constexpr size_t kHuge = AlignedBuffer::kHugePageBytes;
+  EXPECT_EQ(KvBlocks::per_allocation(kHuge), 1u);
+  EXPECT_EQ(KvBlocks::per_allocation(kHuge * 3 / 2), 2u);
+  EXPECT_EQ(KvBlocks::per_allocation(kHuge / 4), 4u);
+  EXPECT_EQ(KvBlocks::per_allocation(kHuge / 8), 1u);  // too many would wait for use
+  EXPECT_EQ(KvBlocks::per_allocation(kHuge + 1), 1u);
+}
+
+TEST(KvBlocks, GivesBlocksThatDoNotOverlapAndTakesThemBack) {
+  KvBlocks blocks(AlignedBuffer::kHugePageBytes * 3 / 2);
+  auto first = blocks.take();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(blocks.num_kept(), 1u);
+  auto second = blocks.take();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(blocks.num_kept(), 0u);
+  EXPECT_EQ((*first)->bytes.data() + (*first)->bytes.size(), (*second)->bytes.data());
+  EXPECT_EQ((*first)->memory, (*second)->memory);
+
+  const auto other_holder = *second;
+  blocks.give_back(*std::move(second));
+  EXPECT_EQ(blocks.num_kept(), 0u) << "still held";
+  const std::byte* place = (*first)->bytes.data();
+  blocks.give_back(*std::move(first));
+  EXPECT_EQ(blocks.num_kept(), 1u);
+  auto again = blocks.take();
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)->bytes.data(), place);
+}
+
+#if defined(__linux__)
+TEST(KvBlocks, GivesTheMemoryOfADroppedBlockBack) {
+  KvBlocks blocks(AlignedBuffer::kHugePageBytes / 2);
+  auto first = blocks.take();
+  auto second = blocks.take();
+  ASSERT_TRUE(first && second);
+  const std::span<std::byte> bytes = (*first)->bytes;
+  const std::span<std::byte> others = (*second)->bytes;
+  std::memset(bytes.data(), 1, bytes.size());
+  std::memset(others.data(), 1, others.size());
+  *first = nullptr;
+  EXPECT_EQ(bytes.front(), std::byte{0}) << "pages that were given back read as zero";
+  EXPECT_EQ(bytes.back(), std::byte{0});
+  EXPECT_EQ(others.front(), std::byte{1});
+}
+#endif
 
 TEST(SequenceState, HalfPrecisionTakesHalfTheMemory) {
   Compute compute(1);
