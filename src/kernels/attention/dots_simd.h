@@ -173,22 +173,20 @@ inline void dot_key_block(const KeyBlock<Element>& block, float* scores) {
 /// All groups of keys for Queries queries, the first of which asks for the elements ahead.
 template <size_t Queries, typename Element>
 inline void dot_keys_of(const AttentionKeyDots<Element>& args, size_t query, float* scores) {
-  const size_t group_elements = args.head_dim * kKeyGroup;
-  KeyBlock<Element> block = {
-      args.q + query * args.q_stride, args.q_stride, args.k, args.head_dim, {}};
+  const auto block_at = [&](size_t group) {
+    const size_t first = group * kKeyGroup * args.head_dim;
+    KeyBlock<Element> block = {
+        args.q + query * args.q_stride, args.q_stride, args.k + first, args.head_dim, {}};
+    if (query == 0 && args.ahead.first != nullptr)
+      block.ahead = {args.ahead.first + first / 2, args.ahead.second + first / 2};
+    return block;
+  };
   float* out = scores + query * kAttentionTile;
   size_t group = 0;
-  const auto go_to = [&](size_t next) {
-    group = next;
-    block.k = args.k + group * group_elements;
-    if (query > 0 || args.ahead.first == nullptr) return;
-    block.ahead = {args.ahead.first + group * group_elements / 2,
-                   args.ahead.second + group * group_elements / 2};
-  };
-  for (go_to(0); group + kKeyGroups <= args.num_groups; go_to(group + kKeyGroups))
-    dot_key_block<Queries, kKeyGroups>(block, out + group * kKeyGroup);
-  for (; group < args.num_groups; go_to(group + 1))
-    dot_key_block<Queries, 1>(block, out + group * kKeyGroup);
+  for (; group + kKeyGroups <= args.num_groups; group += kKeyGroups)
+    dot_key_block<Queries, kKeyGroups>(block_at(group), out + group * kKeyGroup);
+  for (; group < args.num_groups; ++group)
+    dot_key_block<Queries, 1>(block_at(group), out + group * kKeyGroup);
 }
 
 template <typename Element>
