@@ -34,18 +34,15 @@ class Elements {
   }
   [[nodiscard]] size_t key_place(size_t c) const { return key_order_(c) * kGroup; }
 
-  /// Calls visit(element, index) for all elements of some positions; `index` counts as read_kv
-  /// does.
+  /// Calls visit(key, value, key_row, value_row) for each head at some positions, with the rows'
+  /// numbers among those of read_kv.
   template <typename Visit>
   void visit(size_t first_position, size_t count, Visit visit) const {
-    const size_t d = kv_.head_dim;
     const size_t heads = kv_.num_kv_heads;
     for (size_t g = 0; g < heads; ++g) {
       for (size_t t = 0; t < count; ++t) {
-        Element* k = key(g, first_position + t);
-        Element* v = value(g, first_position + t);
-        for (size_t c = 0; c < d; ++c) visit(k[key_place(c)], (g * count + t) * d + c);
-        for (size_t c = 0; c < d; ++c) visit(v[c], ((heads + g) * count + t) * d + c);
+        const size_t position = first_position + t;
+        visit(key(g, position), value(g, position), g * count + t, (heads + g) * count + t);
       }
     }
   }
@@ -95,17 +92,32 @@ void store_rows(Context& context, ConstMat k, ConstMat v, size_t first_position,
   });
 }
 
+// Rows may lie anywhere, so their elements are copied as bytes.
+
 template <typename Element>
 void read_rows(const KvView& kv, size_t first_position, size_t count, std::byte* rows) {
-  Elements<Element>(kv).visit(first_position, count, [&](const Element& element, size_t index) {
-    std::memcpy(rows + index * sizeof(Element), &element, sizeof(Element));
-  });
+  const Elements<Element> cache(kv);
+  const size_t bytes = kv.head_dim * sizeof(Element);
+  cache.visit(first_position, count,
+              [&](const Element* k, const Element* v, size_t k_row, size_t v_row) {
+                for (size_t c = 0; c < kv.head_dim; ++c) {
+                  std::memcpy(rows + k_row * bytes + c * sizeof(Element), k + cache.key_place(c),
+                              sizeof(Element));
+                }
+                std::memcpy(rows + v_row * bytes, v, bytes);
+              });
 }
 
 template <typename Element>
 void write_rows(const std::byte* rows, size_t first_position, size_t count, const KvView& kv) {
-  Elements<Element>(kv).visit(first_position, count, [&](Element& element, size_t index) {
-    std::memcpy(&element, rows + index * sizeof(Element), sizeof(Element));
+  const Elements<Element> cache(kv);
+  const size_t bytes = kv.head_dim * sizeof(Element);
+  cache.visit(first_position, count, [&](Element* k, Element* v, size_t k_row, size_t v_row) {
+    for (size_t c = 0; c < kv.head_dim; ++c) {
+      std::memcpy(k + cache.key_place(c), rows + k_row * bytes + c * sizeof(Element),
+                  sizeof(Element));
+    }
+    std::memcpy(v, rows + v_row * bytes, bytes);
   });
 }
 

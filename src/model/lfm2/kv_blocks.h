@@ -27,8 +27,9 @@ struct KvBlock {
 };
 
 /// Hands out blocks of one size, new ones or those that were given back. Blocks that would end
-/// within a huge page are allocated together with the next ones, up to four: attention reads all
-/// of them for every token, and reads the small pages at such an end slower. A value that moves
+/// within a huge page are allocated together with the next ones, up to four, if so they fill whole
+/// ones: attention reads all of them for every token, and reads the small pages at such an end
+/// slower. A value that moves
 /// with its owner; not thread-safe.
 class KvBlocks {
  public:

@@ -87,7 +87,7 @@ class SequenceState {
   [[nodiscard]] size_t num_blocks() const { return blocks_.size(); }
   [[nodiscard]] std::span<const std::byte> block(size_t index) const;
 
-  // For snapshots: keys and values of some steps of one block without the gaps that a block has,
+  // For snapshots: keys and values of some steps as rows, without a block's order and gaps,
   // [attention layers, 2 (k, v), G, steps, d] in the type of the cache.
 
   /// Bytes that copy_steps and append_stored take for one step.

@@ -104,6 +104,33 @@ TEST(KvBlocks, GivesTheMemoryOfADroppedBlockBack) {
 }
 #endif
 
+// Blocks of 1.5 huge pages, as the 1.2B model's in F16.
+TEST(SequenceState, CountsTheBlocksOfAnAllocation) {
+  Compute compute(1);
+  const LoadedTiny tiny(narrow(), compute);
+  model::lfm2::Config config = tiny.backbone->config();
+  config.num_kv_heads = 12;
+  config.head_dim = 128;
+  auto state = SequenceState::create(config, DType::kF32);
+  ASSERT_TRUE(state);
+  const size_t conv_bytes = state->memory_bytes();
+  const size_t block_bytes = 2 * 12 * kKvBlockPositions * 128 * sizeof(float);
+  ASSERT_EQ(KvBlocks::per_allocation(block_bytes), 2u);
+  ASSERT_TRUE(state->reserve(1));
+  EXPECT_EQ(state->memory_bytes(), 2 * block_bytes + conv_bytes);
+  ASSERT_TRUE(state->reserve(2 * kKvBlockPositions));
+  EXPECT_EQ(state->memory_bytes(), 2 * block_bytes + conv_bytes);
+  EXPECT_EQ(state->block(1).data(), state->block(0).data() + block_bytes);
+  state->advance(1);
+  SequenceState clone = state->clone();
+  EXPECT_EQ(clone.memory_bytes(), block_bytes + conv_bytes) << "what is only reserved stays behind";
+  ASSERT_TRUE(clone.reserve(2));
+  EXPECT_NE(clone.block(0).data(), state->block(0).data());
+  EXPECT_EQ(clone.memory_bytes(), 2 * block_bytes + conv_bytes);
+  state->reset();
+  EXPECT_EQ(state->memory_bytes(), conv_bytes);
+}
+
 TEST(SequenceState, HalfPrecisionTakesHalfTheMemory) {
   Compute compute(1);
   const LoadedTiny tiny({}, compute);
