@@ -26,6 +26,7 @@ struct Problem {
   size_t panel_bytes = 0;
   size_t rows = 0;
   size_t tokens = 0;
+  bool prefetch = cpu_gains_from_prefetch();
   std::vector<float> x;
   std::vector<ActivationChunk> chunks;
   std::vector<float> out;
@@ -41,7 +42,8 @@ struct Problem {
             chunks.data(),
             tokens,
             out.data(),
-            rows};
+            rows,
+            prefetch};
   }
 };
 

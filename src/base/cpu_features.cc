@@ -60,6 +60,15 @@ bool x86_supports(IsaTier tier) {
   return tier == IsaTier::kAvx512Vnni && avx512 && has_bit(extended.ecx, 11);
 }
 
+// AMD's family 1Ah.
+bool x86_is_zen5() {
+  const CpuidRegisters vendor = cpuid(0, 0);
+  constexpr uint32_t kAuth = 0x68747541;  // "Auth", the first four letters of AuthenticAMD
+  const uint32_t version = cpuid(1, 0).eax;
+  const uint32_t family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
+  return vendor.ebx == kAuth && family == 0x1a;
+}
+
 #endif
 
 #if defined(__aarch64__)
@@ -123,6 +132,15 @@ Result<IsaTier> choose_isa_tier(std::string_view forced) {
   return Error{ErrorCode::kInvalidArgument,
                cat("kernel tier: got \"", printable(forced),
                    "\", expected scalar, avx2, avx512, avx512vnni or neon")};
+}
+
+bool cpu_gains_from_prefetch() {
+#if defined(__x86_64__)
+  static const bool gains = x86_is_zen5();
+  return gains;
+#else
+  return false;  // not measured
+#endif
 }
 
 std::string cpu_model_name() {

@@ -28,6 +28,11 @@ enum class IsaTier {
 /// Errors: kInvalidArgument (unknown name), kUnsupported (the processor lacks it).
 Result<IsaTier> choose_isa_tier(std::string_view forced);
 
+/// True if this processor reads weights faster when it is asked for what comes next, in several
+/// streams; false if its own prefetching of a single stream does better (docs/performance.md has
+/// the measurements). A matter of speed alone.
+[[nodiscard]] bool cpu_gains_from_prefetch();
+
 /// The processor's name as it reports itself, or "unknown".
 [[nodiscard]] std::string cpu_model_name();
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "base/cpu_features.h"
 #include "base/thread_pool.h"
 
 namespace rill::kernels {
@@ -18,6 +19,8 @@ struct Context {
   ThreadPool* pool = nullptr;
   Arena* scratch = nullptr;
   ThreadPool* batch_pool = nullptr;  ///< for prompts and audio; null: pool
+  /// Kernels that read much memory ask for what comes next (kernels/matmul/matmul.h). Same bits.
+  bool prefetch = cpu_gains_from_prefetch();
 
   /// The context for a pass over `rows` rows: many rows are limited by arithmetic and gain from
   /// threads that would only compete for memory with a few.

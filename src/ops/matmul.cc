@@ -104,12 +104,12 @@ void add_bias(const float* bias, size_t first, size_t count, const Mat& out) {
 
 // Computes panels [begin, end) of one target. `scratch` holds one panel if the weights lie in the
 // file's layout.
-void compute_panels(const kernels::KernelTable& table, const Input& input,
-                    const MatmulTarget& target, size_t begin, size_t end, std::byte* scratch) {
+void compute_panels(const Context& context, const Input& input, const MatmulTarget& target,
+                    size_t begin, size_t end, std::byte* scratch) {
   const quant::PackedMatrix& weights = *target.weights;
   const bool packed = weights.layout() == quant::Layout::kPanels;
   const size_t step = packed ? end - begin : 1;
-  KernelFn* kernel = kernel_for(table, weights.dtype());
+  KernelFn* kernel = kernel_for(*context.kernels, weights.dtype());
   for (size_t p = begin; p < end; p += step) {
     if (!packed) weights.pack_panel(p, scratch);
     const size_t first = p * kPanelRows;
@@ -117,7 +117,7 @@ void compute_panels(const kernels::KernelTable& table, const Input& input,
     const std::byte* panels = packed ? weights.panel(p) : scratch;
     kernel({reinterpret_cast<const uint8_t*>(panels), weights.panel_bytes(), rows, weights.cols(),
             input.x.rows, input.x.data, input.x.stride, input.chunks, input.chunk_stride,
-            target.out.data + first, target.out.stride});
+            target.out.data + first, target.out.stride, context.prefetch});
     if (target.bias != nullptr) add_bias(target.bias, first, rows, target.out);
   }
 }
@@ -169,7 +169,7 @@ Status compute_targets(Context& context, std::span<const MatmulTarget> targets,
         const size_t panels = targets[i].weights->num_panels();
         const size_t begin_panel = (std::max(begin, first) - first) * per_step;
         const size_t end_panel = std::min(panels, (std::min(end, last) - first) * per_step);
-        compute_panels(*context.kernels, input_of(i), targets[i], begin_panel, end_panel, own);
+        compute_panels(context, input_of(i), targets[i], begin_panel, end_panel, own);
       }
       first = last;
     }

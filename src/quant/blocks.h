@@ -83,22 +83,20 @@ static_assert(sizeof(BlockQ6_K) == 210);
 
 // Panels: 16 rows of a matrix, interleaved. One layout serves every tier (a group is one AVX-512
 // register, two AVX2 registers, four NEON registers). A panel is a sequence of chunks of 256
-// columns (the last may be shorter); a chunk of a quantized type is
-//   quants  per block of 32 columns: groups of 64 bytes, byte [row][j] of group g holds column 4g +
-//   j.
-//           8 bits: groups 0..7, the value + 128. Nibbles: groups 0..3; group i + 4 lies in the
-//           high nibbles.
-//   plane   the bits above the nibbles. One bit: 64 bytes per block, bit g of byte [row][j] belongs
-//   to group g.
-//           Two bits: 128 bytes per block, bits 2(g % 4) of byte [row][j] of half g / 4 belong to
-//           group g.
-//   scales  kHalf: half d[block][16]. kHalfMin: that, then half minimum[block][16], v = d * q -
-//   minimum.
-//           kSuper: half d[16], half dmin[16], uint8 scale[block][16], uint8 minimum[block][16].
-//           kSuperHalves: half d[16], int8 scale[block][2][16], one for each 16 columns.
-// and starts at a multiple of 64 bytes. The quants stay unsigned; zero_point is what the values lie
-// above zero. Plain types: element [column][row]. Rows past the matrix and bytes of padding are
-// zero.
+// columns (the last may be shorter). A chunk of a quantized type is a header (K types: half d[16];
+// kSuper then half dmin[16]; 64 bytes) and pairs of blocks of 32 columns, which lie in the order in
+// which they are read, so that a panel is one stream of memory. A pair is, for each block,
+//   plane   the bits above the nibbles. One bit: 64 bytes, bit g of byte [row][j] belongs to group
+//           g. Two bits: 128 bytes, bits 2(g % 4) of byte [row][j] of half g / 4 belong to group g.
+//   quants  groups of 64 bytes, byte [row][j] of group g holds column 4g + j. 8 bits: groups 0..7,
+//           the value + 128. Nibbles: groups 0..3; group i + 4 lies in the high nibbles.
+// and then, for each block,
+//   scales  kHalf: half d[16]. kHalfMin: that, then half minimum[16], v = d * q - minimum.
+//           kSuper: uint8 scale[16], uint8 minimum[16]. kSuperHalves: int8 scale[2][16], one for
+//           each 16 columns.
+// A chunk with an odd number of blocks ends with a whole pair. The quants stay unsigned; zero_point
+// is what the values lie above zero. Plain types: element [column][row]. Rows past the matrix,
+// blocks past the chunk and bytes of padding are zero.
 constexpr size_t kPanelRows = 16;
 constexpr size_t kChunkValues = 256;  // the chunks of docs/numerics.md, rules 4 and 5
 
@@ -121,20 +119,33 @@ constexpr PanelFormat kPanelQ4_K = {256, 0, PanelScales::kSuper, 0};
 constexpr PanelFormat kPanelQ5_K = {256, 64, PanelScales::kSuper, 0};
 constexpr PanelFormat kPanelQ6_K = {256, 128, PanelScales::kSuperHalves, 32};
 
-/// Offset of the plane and of the scales within a chunk of `blocks` blocks.
-static constexpr size_t panel_plane_offset(const PanelFormat& format, size_t blocks) {
-  return blocks * format.quant_bytes;
+/// Bytes of a chunk before its first block, of a block's scales, and of a pair of blocks.
+static constexpr size_t panel_header_bytes(const PanelFormat& format) {
+  const bool super =
+      format.scales == PanelScales::kSuper || format.scales == PanelScales::kSuperHalves;
+  return super ? 64 : 0;
 }
-static constexpr size_t panel_scales_offset(const PanelFormat& format, size_t blocks) {
-  return blocks * (format.quant_bytes + format.plane_bytes);
+static constexpr size_t panel_scale_bytes(const PanelFormat& format) {
+  return format.scales == PanelScales::kHalfMin ? 64 : 32;
 }
-/// Bytes of a chunk of `blocks` blocks, padding included.
+static constexpr size_t panel_pair_bytes(const PanelFormat& format) {
+  return 2 * (format.plane_bytes + format.quant_bytes + panel_scale_bytes(format));
+}
+/// Offsets of a block's parts within its chunk.
+static constexpr size_t panel_plane_offset(const PanelFormat& format, size_t block) {
+  return panel_header_bytes(format) + block / 2 * panel_pair_bytes(format) +
+         block % 2 * (format.plane_bytes + format.quant_bytes);
+}
+static constexpr size_t panel_quants_offset(const PanelFormat& format, size_t block) {
+  return panel_plane_offset(format, block) + format.plane_bytes;
+}
+static constexpr size_t panel_scales_offset(const PanelFormat& format, size_t block) {
+  return panel_header_bytes(format) + block / 2 * panel_pair_bytes(format) +
+         2 * (format.plane_bytes + format.quant_bytes) + block % 2 * panel_scale_bytes(format);
+}
+/// Bytes of a chunk of `blocks` blocks: a multiple of 64.
 static constexpr size_t panel_chunk_bytes(const PanelFormat& format, size_t blocks) {
-  size_t scale_bytes = blocks * 32;  // kHalf
-  if (format.scales == PanelScales::kHalfMin) scale_bytes = blocks * 64;
-  if (format.scales == PanelScales::kSuper) scale_bytes = 64 + blocks * 32;
-  if (format.scales == PanelScales::kSuperHalves) scale_bytes = 32 + blocks * 32;
-  return (panel_scales_offset(format, blocks) + scale_bytes + 63) / 64 * 64;
+  return panel_header_bytes(format) + (blocks + 1) / 2 * panel_pair_bytes(format);
 }
 
 }  // namespace rill::quant

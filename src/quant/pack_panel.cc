@@ -19,23 +19,23 @@ constexpr size_t kBlocksPerChunk = kChunkValues / kBlockValues;
 struct ChunkWriter {
   uint8_t* chunk;
   const PanelFormat& format;
-  size_t blocks;
 
   void put_group(size_t block, size_t group, size_t row, const void* four) const {
-    std::memcpy(chunk + block * format.quant_bytes + group * 64 + row * 4, four, 4);
+    std::memcpy(chunk + panel_quants_offset(format, block) + group * 64 + row * 4, four, 4);
   }
   [[nodiscard]] uint8_t* plane(size_t block, size_t row) const {
-    return chunk + panel_plane_offset(format, blocks) + block * format.plane_bytes + row * 4;
+    return chunk + panel_plane_offset(format, block) + row * 4;
   }
-  [[nodiscard]] uint8_t* scales() const { return chunk + panel_scales_offset(format, blocks); }
-  // Half number `index` of 16-wide rows of halves, in the scales part.
-  void put_half(size_t index, size_t row, uint16_t bits) const {
-    std::memcpy(scales() + index * 32 + row * 2, &bits, 2);
+  [[nodiscard]] uint8_t* scales(size_t block) const {
+    return chunk + panel_scales_offset(format, block);
   }
   void put_nibbles(size_t block, size_t row, const std::array<uint8_t, 16>& nibbles) const {
     for (size_t g = 0; g < 4; ++g) put_group(block, g, row, nibbles.data() + 4 * g);
   }
 };
+
+// Puts a row's half-precision number into a line of them.
+void put_half(uint8_t* line, size_t row, uint16_t bits) { std::memcpy(line + row * 2, &bits, 2); }
 
 // Gathers bits 0, 4, 8, ..., 28 of `bits` into a byte.
 uint8_t every_fourth_bit(uint32_t bits) {
@@ -66,12 +66,12 @@ void put_simple(const Block& b, size_t block, size_t row, const ChunkWriter& out
   std::array<uint8_t, 16> nibbles;
   std::copy(b.q, b.q + 16, nibbles.begin());
   out.put_nibbles(block, row, nibbles);
-  out.put_half(block, row, b.d);
+  put_half(out.scales(block), row, b.d);
 }
 
 // The minimum is -m: the sign bit flips.
 void put_minimum(uint16_t m, size_t block, size_t row, const ChunkWriter& out) {
-  out.put_half(out.blocks + block, row, static_cast<uint16_t>(m ^ 0x8000));
+  put_half(out.scales(block) + 32, row, static_cast<uint16_t>(m ^ 0x8000));
 }
 
 // Puts one row of a file's block (or superblock) into a chunk; `block` is the first block that it
@@ -80,7 +80,7 @@ void put(const BlockQ8_0& b, size_t block, size_t row, const ChunkWriter& out) {
   std::array<uint8_t, 32> q;
   for (size_t i = 0; i < 32; ++i) q[i] = static_cast<uint8_t>(b.q[i]) ^ 0x80;
   for (size_t g = 0; g < 8; ++g) out.put_group(block, g, row, q.data() + 4 * g);
-  out.put_half(block, row, b.d);
+  put_half(out.scales(block), row, b.d);
 }
 void put(const BlockQ4_0& b, size_t block, size_t row, const ChunkWriter& out) {
   put_simple(b, block, row, out);
@@ -103,8 +103,8 @@ void put(const BlockQ5_1& b, size_t block, size_t row, const ChunkWriter& out) {
 template <typename Block>
 void put_super(const Block& b, size_t row, const ChunkWriter& out) {
   const SuperScales scales = unpack_scales(b.scales);
-  out.put_half(0, row, b.d);
-  out.put_half(1, row, b.dmin);
+  put_half(out.chunk, row, b.d);
+  put_half(out.chunk + 32, row, b.dmin);
   for (size_t j = 0; j < kBlocksPerChunk; ++j) {
     const uint8_t* source = b.q + j / 2 * 32;
     std::array<uint8_t, 16> nibbles;
@@ -113,8 +113,8 @@ void put_super(const Block& b, size_t row, const ChunkWriter& out) {
                               : static_cast<uint8_t>(source[i] >> 4 | (source[i + 16] & 0xf0));
     }
     out.put_nibbles(j, row, nibbles);
-    out.scales()[64 + j * 16 + row] = scales.scale[j];
-    out.scales()[64 + out.blocks * 16 + j * 16 + row] = scales.minimum[j];
+    out.scales(j)[row] = scales.scale[j];
+    out.scales(j)[16 + row] = scales.minimum[j];
   }
 }
 void put(const BlockQ4_K& b, size_t, size_t row, const ChunkWriter& out) { put_super(b, row, out); }
@@ -129,7 +129,7 @@ void put(const BlockQ5_K& b, size_t, size_t row, const ChunkWriter& out) {
 // Quants of a Q6_K superblock four bytes at a time. Block j is quarter j % 4 of half j / 4: the
 // spec's bit layout.
 void put(const BlockQ6_K& b, size_t, size_t row, const ChunkWriter& out) {
-  out.put_half(0, row, b.d);
+  put_half(out.chunk, row, b.d);
   for (size_t j = 0; j < kBlocksPerChunk; ++j) {
     const size_t quarter = j % 4;
     const uint8_t* low = b.low + j / 4 * 64 + quarter % 2 * 32;
@@ -147,7 +147,7 @@ void put(const BlockQ6_K& b, size_t, size_t row, const ChunkWriter& out) {
         plane |= (load_word(high + 16 * half + 4 * g) >> (2 * quarter) & 0x03030303) << (2 * g);
       }
       std::memcpy(out.plane(j, row) + 64 * half, &plane, sizeof(plane));
-      out.scales()[32 + (2 * j + half) * 16 + row] = static_cast<uint8_t>(b.scales[2 * j + half]);
+      out.scales(j)[16 * half + row] = static_cast<uint8_t>(b.scales[2 * j + half]);
     }
   }
 }
@@ -159,12 +159,13 @@ void pack_quantized(const PanelFormat& format, const std::byte* source, size_t r
   const size_t stride = cols / kValues * sizeof(Block);
   auto* chunk = reinterpret_cast<uint8_t*>(out);
   for (size_t first = 0; first < blocks; first += kBlocksPerChunk) {
-    const ChunkWriter writer = {chunk, format, std::min(kBlocksPerChunk, blocks - first)};
-    const size_t chunk_bytes = panel_chunk_bytes(format, writer.blocks);
-    if (rows < kPanelRows) std::memset(chunk, 0, chunk_bytes);
-    std::memset(chunk + chunk_bytes - 64, 0, 64);  // padding lies in the last cache line
+    const ChunkWriter writer = {chunk, format};
+    const size_t chunk_blocks = std::min(kBlocksPerChunk, blocks - first);
+    const size_t chunk_bytes = panel_chunk_bytes(format, chunk_blocks);
+    if (rows < kPanelRows || chunk_blocks % 2 != 0) std::memset(chunk, 0, chunk_bytes);
+    std::memset(chunk, 0, panel_header_bytes(format));  // which not every type fills
     for (size_t row = 0; row < rows; ++row) {
-      for (size_t b = 0; b < writer.blocks; b += kValues / kBlockValues) {
+      for (size_t b = 0; b < chunk_blocks; b += kValues / kBlockValues) {
         Block block;
         std::memcpy(&block,
                     source + row * stride + (first + b) * kBlockValues / kValues * sizeof(Block),
@@ -225,36 +226,37 @@ struct ChunkReader {
   [[nodiscard]] int quant(size_t block, size_t row, size_t k) const {
     const size_t byte = row * 4 + k % 4;
     const size_t group = k / 4;
-    const uint8_t* quants = chunk + block * format.quant_bytes;
+    const uint8_t* quants = chunk + panel_quants_offset(format, block);
     if (format.quant_bytes == 512) return quants[group * 64 + byte] - format.zero_point;
     int q = quants[group % 4 * 64 + byte] >> (group < 4 ? 0 : 4) & 15;
-    const uint8_t* plane = chunk + panel_plane_offset(format, blocks) + block * format.plane_bytes;
+    const uint8_t* plane = chunk + panel_plane_offset(format, block);
     if (format.plane_bytes == 64) q |= (plane[byte] >> group & 1) << 4;
     if (format.plane_bytes == 128) q |= (plane[group / 4 * 64 + byte] >> (group % 4 * 2) & 3) << 4;
     return q - format.zero_point;
   }
-  [[nodiscard]] const uint8_t* scales() const {
-    return chunk + panel_scales_offset(format, blocks);
+  [[nodiscard]] const uint8_t* scales(size_t block) const {
+    return chunk + panel_scales_offset(format, block);
   }
-  [[nodiscard]] float half(size_t index, size_t row) const {
+  // A row's entry in a line of half-precision numbers.
+  [[nodiscard]] static float half(const uint8_t* line, size_t row) {
     uint16_t bits = 0;
-    std::memcpy(&bits, scales() + index * 32 + row * 2, 2);
+    std::memcpy(&bits, line + row * 2, 2);
     return half_to_float(bits);
   }
   // The scale of the half-block that holds column k of the block.
   [[nodiscard]] float scale(size_t block, size_t row, size_t k) const {
     if (format.scales == PanelScales::kSuper) {
-      return half(0, row) * static_cast<float>(scales()[64 + block * 16 + row]);
+      return half(chunk, row) * static_cast<float>(scales(block)[row]);
     }
     if (format.scales == PanelScales::kSuperHalves) {
-      const uint8_t scale = scales()[32 + (2 * block + k / 16) * 16 + row];
-      return half(0, row) * static_cast<float>(static_cast<int8_t>(scale));
+      const uint8_t scale = scales(block)[k / 16 * 16 + row];
+      return half(chunk, row) * static_cast<float>(static_cast<int8_t>(scale));
     }
-    return half(block, row);
+    return half(scales(block), row);
   }
   [[nodiscard]] float minimum(size_t block, size_t row) const {
-    if (format.scales == PanelScales::kHalfMin) return half(blocks + block, row);
-    return half(1, row) * static_cast<float>(scales()[64 + (blocks + block) * 16 + row]);
+    if (format.scales == PanelScales::kHalfMin) return half(scales(block) + 32, row);
+    return half(chunk + 32, row) * static_cast<float>(scales(block)[16 + row]);
   }
   [[nodiscard]] bool has_minimum() const {
     return format.scales == PanelScales::kHalfMin || format.scales == PanelScales::kSuper;

@@ -127,10 +127,11 @@ class MatmulCase {
     }
   }
 
-  [[nodiscard]] std::vector<float> run(void (*kernel)(const MatmulArgs&)) const {
+  [[nodiscard]] std::vector<float> run(void (*kernel)(const MatmulArgs&),
+                                       bool prefetch = false) const {
     std::vector<float> out(1 + tokens_ * rows_, -77.0f);
     kernel({reinterpret_cast<const uint8_t*>(panels_.data()), panel_bytes_, rows_, cols_, tokens_,
-            shifted_x_.data() + 1, cols_, chunks_.get(), tokens_, out.data() + 1, rows_});
+            shifted_x_.data() + 1, cols_, chunks_.get(), tokens_, out.data() + 1, rows_, prefetch});
     RILL_CHECK(out[0] == -77.0f, "a product wrote in front of its output");
     out.erase(out.begin());
     return out;
@@ -153,6 +154,21 @@ class MatmulCase {
   std::unique_ptr<ActivationChunk[]> chunks_;
 };
 
+/// "" or the first difference of a tier's matmul from scalar on one case, for both ways of reading.
+inline std::string check_case(const MatmulFunction& function, IsaTier tier, const MatmulCase& one,
+                              size_t rows) {
+  const std::vector<float> expected = one.run(kernel_table(IsaTier::kScalar).*function.member);
+  for (const bool prefetch : {false, true}) {
+    const std::vector<float> got = one.run(kernel_table(tier).*function.member, prefetch);
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (same_value(got[i], expected[i])) continue;
+      return cat(prefetch ? "prefetch, " : "", "token ", i / rows, " row ", i % rows, ": got ",
+                 got[i], ", expected ", expected[i]);
+    }
+  }
+  return {};
+}
+
 /// "" or the first difference of a tier's matmul from scalar, over sizes and kinds of numbers.
 inline std::string check_matmul(const MatmulFunction& function, IsaTier tier) {
   constexpr size_t kCols[] = {32, 64, 96, 256, 288, 512, 2048 + 32, 2048 + 256};
@@ -172,16 +188,11 @@ inline std::string check_matmul(const MatmulFunction& function, IsaTier tier) {
         }
         const auto numbers = static_cast<Numbers>(seed % 3);
         const MatmulCase one(function.type, rows, cols, tokens, numbers, seed++);
-        const std::vector<float> expected =
-            one.run(kernel_table(IsaTier::kScalar).*function.member);
-        const std::vector<float> got = one.run(kernel_table(tier).*function.member);
-        for (size_t i = 0; i < got.size(); ++i) {
-          if (same_value(got[i], expected[i])) continue;
-          return cat(function.name, " ", isa_tier_name(tier), ": rows ", rows, " cols ", cols,
-                     " tokens ", tokens, " numbers ", static_cast<int>(numbers), " seed ", seed - 1,
-                     ": token ", i / rows, " row ", i % rows, ": got ", got[i], ", expected ",
-                     expected[i]);
-        }
+        const std::string difference = check_case(function, tier, one, rows);
+        if (difference.empty()) continue;
+        return cat(function.name, " ", isa_tier_name(tier), ": rows ", rows, " cols ", cols,
+                   " tokens ", tokens, " numbers ", static_cast<int>(numbers), " seed ", seed - 1,
+                   ": ", difference);
       }
     }
   }

@@ -27,6 +27,9 @@ struct MatmulArgs {
   /// [T, N]: row t starts at out[t * out_stride]; only the N values of each row are written.
   float* out;
   size_t out_stride;
+  /// Few tokens: read several panels at once and ask the memory for what comes next, instead of one
+  /// panel after the other as the processor's own prefetching follows best. Same bits.
+  bool prefetch;
 };
 
 using matmul_f32_fn = void(const MatmulArgs& args);

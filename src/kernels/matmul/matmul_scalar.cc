@@ -90,43 +90,41 @@ void matmul_plain(const MatmulArgs& a) {
 struct RowReader {
   const uint8_t* chunk;
   const PanelFormat& format;
-  size_t blocks;
   size_t row;
 
   // Weight k (0..31) of a block, as an integer around zero.
   int quant(size_t block, size_t k) const {
     const size_t byte = row * 4 + k % 4;
     const size_t group = k / 4;
-    const uint8_t* quants = chunk + block * format.quant_bytes;
+    const uint8_t* quants = chunk + quant::panel_quants_offset(format, block);
     if (format.quant_bytes == 512) return quants[group * 64 + byte] - format.zero_point;
     int q = quants[group % 4 * 64 + byte] >> (group < 4 ? 0 : 4) & 15;
-    const uint8_t* plane =
-        chunk + quant::panel_plane_offset(format, blocks) + block * format.plane_bytes;
+    const uint8_t* plane = chunk + quant::panel_plane_offset(format, block);
     if (format.plane_bytes == 64) q |= (plane[byte] >> group & 1) << 4;
     if (format.plane_bytes == 128) {
       q |= (plane[group / 4 * 64 + byte] >> (group % 4 * 2) & 3) << 4;
     }
     return q - format.zero_point;
   }
-  const uint8_t* scales() const { return chunk + quant::panel_scales_offset(format, blocks); }
-  // This row's entry in line `index` of half-precision numbers.
-  float half(size_t index) const {
-    return f32_from_half(load_u16(scales() + index * 32 + row * 2));
+  const uint8_t* scales(size_t block) const {
+    return chunk + quant::panel_scales_offset(format, block);
   }
+  // This row's entry in a line of half-precision numbers.
+  float half(const uint8_t* line) const { return f32_from_half(load_u16(line + row * 2)); }
   float scale(size_t block) const {
     if (format.scales == PanelScales::kSuper) {
-      return half(0) * static_cast<float>(scales()[64 + block * 16 + row]);
+      return half(chunk) * static_cast<float>(scales(block)[row]);
     }
-    return half(format.scales == PanelScales::kSuperHalves ? 0 : block);
+    return half(format.scales == PanelScales::kSuperHalves ? chunk : scales(block));
   }
   float minimum(size_t block) const {
-    if (format.scales == PanelScales::kHalfMin) return half(blocks + block);
-    return half(1) * static_cast<float>(scales()[64 + (blocks + block) * 16 + row]);
+    if (format.scales == PanelScales::kHalfMin) return half(scales(block) + 32);
+    return half(chunk + 32) * static_cast<float>(scales(block)[16 + row]);
   }
   // Integer scale of 16 columns (Q6_K); 1 for the other types.
-  int half_scale(size_t half_block) const {
+  int half_scale(size_t block, size_t half) const {
     if (format.scales != PanelScales::kSuperHalves) return 1;
-    return static_cast<int8_t>(scales()[32 + half_block * 16 + row]);
+    return static_cast<int8_t>(scales(block)[half * 16 + row]);
   }
 };
 
@@ -140,16 +138,16 @@ struct RowChunk {
   float minimum[kBlocksPerChunk];
 };
 
-void unpack(const RowReader& from, RowChunk* out) {
-  out->blocks = from.blocks;
+void unpack(const RowReader& from, size_t blocks, RowChunk* out) {
+  out->blocks = blocks;
   out->has_minimum =
       from.format.scales == PanelScales::kHalfMin || from.format.scales == PanelScales::kSuper;
-  for (size_t b = 0; b < from.blocks; ++b) {
+  for (size_t b = 0; b < blocks; ++b) {
     for (size_t k = 0; k < 32; ++k) out->q[32 * b + k] = static_cast<int16_t>(from.quant(b, k));
     out->scale[b] = from.scale(b);
     if (out->has_minimum) out->minimum[b] = from.minimum(b);
-    out->half_scale[2 * b] = from.half_scale(2 * b);
-    out->half_scale[2 * b + 1] = from.half_scale(2 * b + 1);
+    out->half_scale[2 * b] = from.half_scale(b, 0);
+    out->half_scale[2 * b + 1] = from.half_scale(b, 1);
   }
 }
 
@@ -180,7 +178,7 @@ void matmul_quantized(const PanelFormat& format, const MatmulArgs& a) {
     for (size_t first = 0; first < blocks; first += kBlocksPerChunk) {
       const size_t count = blocks - first < kBlocksPerChunk ? blocks - first : kBlocksPerChunk;
       RowChunk weights;
-      unpack({chunk, format, count, n % kPanelRows}, &weights);
+      unpack({chunk, format, n % kPanelRows}, count, &weights);
       const ActivationChunk* x = a.chunks + first / kBlocksPerChunk * a.chunk_stride;
       for (size_t t = 0; t < a.tokens; ++t) {
         float& acc = a.out[t * a.out_stride + n];

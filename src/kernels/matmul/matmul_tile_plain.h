@@ -37,7 +37,7 @@ constexpr size_t kPlainAhead = 1024;
 
 // acc[t][16 p ..] += the product of a chunk of `cols` columns. Panel p starts at w + p *
 // panel_bytes.
-template <class V, class W, int P, int T>
+template <class V, class W, int P, int T, bool kPrefetch>
 RILL_INLINE void add_plain_chunk(const uint8_t* w, size_t panel_bytes, const float* x,
                                  size_t x_stride, size_t cols, size_t acc_stride, float* acc) {
   Tile<V, P, T> tile;
@@ -47,7 +47,7 @@ RILL_INLINE void add_plain_chunk(const uint8_t* w, size_t panel_bytes, const flo
     RILL_UNROLL
     for (int p = 0; p < P; ++p) {
       const uint8_t* column = w + static_cast<size_t>(p) * panel_bytes + k * kPanelRows * W::kBytes;
-      if constexpr (T <= V::kDirectTokens) __builtin_prefetch(column + kPlainAhead);
+      if constexpr (kPrefetch) __builtin_prefetch(column + kPlainAhead);
       weights[p] = W::load(column);
     }
     RILL_UNROLL
@@ -61,19 +61,20 @@ RILL_INLINE void add_plain_chunk(const uint8_t* w, size_t panel_bytes, const flo
 }
 
 // The same for any number of tokens.
-template <class V, class W, int P, int T>
+template <class V, class W, int P, int T, bool kPrefetch>
 RILL_INLINE void add_plain_tiles(const uint8_t* w, size_t panel_bytes, const float* x,
                                  size_t x_stride, size_t tokens, size_t cols, size_t acc_stride,
                                  float* acc) {
   size_t t = 0;
   for (; t + T <= tokens; t += T) {
-    add_plain_chunk<V, W, P, T>(w, panel_bytes, x + t * x_stride, x_stride, cols, acc_stride,
-                                acc + t * acc_stride);
+    add_plain_chunk<V, W, P, T, kPrefetch>(w, panel_bytes, x + t * x_stride, x_stride, cols,
+                                           acc_stride, acc + t * acc_stride);
   }
   if constexpr (T > 1) {
     if (t < tokens) {
-      add_plain_tiles<V, W, P, smaller_tile(T)>(w, panel_bytes, x + t * x_stride, x_stride,
-                                                tokens - t, cols, acc_stride, acc + t * acc_stride);
+      add_plain_tiles<V, W, P, smaller_tile(T), kPrefetch>(w, panel_bytes, x + t * x_stride,
+                                                           x_stride, tokens - t, cols, acc_stride,
+                                                           acc + t * acc_stride);
     }
   }
 }
@@ -84,12 +85,12 @@ template <class V>
 constexpr size_t kFewTokens = 2 * V::kDirectTokens;
 
 // P panels that lie `apart` from each other.
-template <class V, class W, int P>
+template <class V, class W, int P, bool kPrefetch>
 void few_plain_tokens(const MatmulArgs& a, size_t first_panel, size_t apart) {
   alignas(64) float acc[kFewTokens<V> * P * kPanelRows] = {};
   const uint8_t* w = a.panels + first_panel * a.panel_bytes;
   for (size_t k = 0; k < a.cols; k += kChunkValues) {
-    add_plain_tiles<V, W, P, V::kDirectTokens>(
+    add_plain_tiles<V, W, P, V::kDirectTokens, kPrefetch>(
         w + k * kPanelRows * W::kBytes, apart * a.panel_bytes, a.x + k, a.x_stride, a.tokens,
         min_of(kChunkValues, a.cols - k), P * kPanelRows, acc);
   }
@@ -125,7 +126,7 @@ void many_plain_tokens(const MatmulArgs& a, size_t first_panel) {
         w = reinterpret_cast<const uint8_t*>(widened);
         w_stride = kChunkValues * kPanelRows * sizeof(float);
       }
-      add_plain_tiles<V, F32Weights<V>, P, V::kPlainTileTokens>(
+      add_plain_tiles<V, F32Weights<V>, P, V::kPlainTileTokens, false>(
           w, w_stride, a.x + t * a.x_stride + k, a.x_stride, tokens, cols, P * kPanelRows, acc);
     }
     store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), tokens,
@@ -133,17 +134,23 @@ void many_plain_tokens(const MatmulArgs& a, size_t first_panel) {
   }
 }
 
+// As all_few_tokens; streams of columns are read fastest together in either way.
+template <class V, class W, bool kPrefetch>
+void all_few_plain_tokens(const MatmulArgs& a, size_t panels) {
+  constexpr size_t kStreams = V::kPlainDirectPanels;
+  const size_t apart = panels / kStreams;
+  for (size_t p = 0; p < apart; ++p) few_plain_tokens<V, W, kStreams, kPrefetch>(a, p, apart);
+  for (size_t p = kStreams * apart; p < panels; ++p) few_plain_tokens<V, W, 1, kPrefetch>(a, p, 1);
+}
+
 template <class V, class W>
 void matmul_plain(const MatmulArgs& a) {
   const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
-  size_t p = 0;
   if (a.tokens <= kFewTokens<V>) {
-    constexpr size_t kStreams = V::kPlainDirectPanels;
-    const size_t apart = panels / kStreams;  // as in matmul_quantized
-    for (; p < apart; ++p) few_plain_tokens<V, W, kStreams>(a, p, apart);
-    for (p = kStreams * apart; p < panels; ++p) few_plain_tokens<V, W, 1>(a, p, 1);
-    return;
+    if (a.prefetch) return all_few_plain_tokens<V, W, true>(a, panels);
+    return all_few_plain_tokens<V, W, false>(a, panels);
   }
+  size_t p = 0;
   for (; p + V::kPlainTilePanels <= panels; p += V::kPlainTilePanels)
     many_plain_tokens<V, W, V::kPlainTilePanels>(a, p);
   for (; p < panels; ++p) many_plain_tokens<V, W, 1>(a, p);

@@ -36,25 +36,22 @@ class PackedChunk {
   static constexpr bool kHasMinimum =
       kFormat.scales == PanelScales::kHalfMin || kFormat.scales == PanelScales::kSuper;
   static constexpr bool kHalves = kFormat.scales == PanelScales::kSuperHalves;
+  static constexpr bool kPairs = true;
 
   PackedChunk() = default;
-  // `ahead` is a chunk that will be needed soon, for prefetch.
-  RILL_INLINE PackedChunk(const uint8_t* chunk, size_t blocks, const uint8_t* ahead)
-      : ahead_(ahead),
-        quants_(chunk),
-        plane_(chunk + quant::panel_plane_offset(kFormat, blocks)),
-        scales_(chunk + quant::panel_scales_offset(kFormat, blocks)),
-        blocks_(blocks) {
-    if constexpr (kFormat.scales == PanelScales::kSuper || kHalves) d_ = V::load_half(scales_);
-    if constexpr (kFormat.scales == PanelScales::kSuper) dmin_ = V::load_half(scales_ + 32);
+  // `ahead` is a chunk that will be needed soon, for prefetch; null: nothing is asked for.
+  RILL_INLINE PackedChunk(const uint8_t* chunk, const uint8_t* ahead)
+      : ahead_(ahead), chunk_(chunk) {
+    if constexpr (kFormat.scales == PanelScales::kSuper || kHalves) d_ = V::load_half(chunk);
+    if constexpr (kFormat.scales == PanelScales::kSuper) dmin_ = V::load_half(chunk + 32);
   }
 
   RILL_INLINE GroupPair<V> pair(size_t block, int i) const {
-    const uint8_t* quants = quants_ + block * kFormat.quant_bytes + static_cast<size_t>(i) * 64;
+    const uint8_t* plane = pair_of(block) + kFirstPlane + block % 2 * kBlockBytes;
+    const uint8_t* quants = plane + kFormat.plane_bytes + static_cast<size_t>(i) * 64;
     if constexpr (kBytes) return {V::load_u8(quants), V::load_u8(quants + 256)};
     const typename V::U8 nibbles = V::load_u8(quants);
     GroupPair<V> pair = {V::low_nibbles(nibbles), V::high_nibbles(nibbles)};
-    const uint8_t* plane = plane_ + block * kFormat.plane_bytes;
     if constexpr (kFormat.plane_bytes == 64) {
       const typename V::U8 bits = V::load_u8(plane);
       pair.low = V::add_bit(pair.low, bits, i);
@@ -69,32 +66,43 @@ class PackedChunk {
   // Asks for a block's share of the chunk ahead.
   RILL_INLINE void prefetch(size_t block) const {
     constexpr size_t kShare = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk) / kBlocksPerChunk;
+    if (ahead_ == nullptr) return;
     RILL_UNROLL
     for (size_t i = 0; i < kShare; i += 64) __builtin_prefetch(ahead_ + block * kShare + i);
   }
   RILL_INLINE typename V::F32 scale(size_t block) const {
     if constexpr (kHalves) return d_;
     if constexpr (kFormat.scales == PanelScales::kSuper) {
-      return V::mul(d_, V::load_u8_f32(scales_ + 64 + block * 16));
+      return V::mul(d_, V::load_u8_f32(scales(block)));
     }
-    return V::load_half(scales_ + block * 32);
+    return V::load_half(scales(block));
   }
   RILL_INLINE typename V::F32 minimum(size_t block) const {
     if constexpr (kFormat.scales == PanelScales::kSuper) {
-      return V::mul(dmin_, V::load_u8_f32(scales_ + 64 + (blocks_ + block) * 16));
+      return V::mul(dmin_, V::load_u8_f32(scales(block) + 16));
     }
-    return V::load_half(scales_ + (blocks_ + block) * 32);
+    return V::load_half(scales(block) + 32);
   }
-  RILL_INLINE typename V::I32 half_scale(size_t half_block) const {
-    return V::load_i8_i32(scales_ + 32 + half_block * 16);
+  // The integer scale of 16 columns: half 0 or 1 of the block.
+  RILL_INLINE typename V::I32 half_scale(size_t block, size_t half) const {
+    return V::load_i8_i32(scales(block) + half * 16);
   }
 
  private:
+  // Constants, so that nothing refers to the format as an object: that would be a weak symbol.
+  static constexpr size_t kFirstPlane = quant::panel_plane_offset(kFormat, 0);
+  static constexpr size_t kBlockBytes = quant::panel_plane_offset(kFormat, 1) - kFirstPlane;
+  static constexpr size_t kFirstScales = quant::panel_scales_offset(kFormat, 0);
+  static constexpr size_t kScaleBytes = quant::panel_scale_bytes(kFormat);
+  static constexpr size_t kPairBytes = quant::panel_pair_bytes(kFormat);
+
+  RILL_INLINE const uint8_t* pair_of(size_t block) const { return chunk_ + block / 2 * kPairBytes; }
+  RILL_INLINE const uint8_t* scales(size_t block) const {
+    return pair_of(block) + kFirstScales + block % 2 * kScaleBytes;
+  }
+
   const uint8_t* ahead_;
-  const uint8_t* quants_;
-  const uint8_t* plane_;
-  const uint8_t* scales_;
-  size_t blocks_;
+  const uint8_t* chunk_;
   typename V::F32 d_;
   typename V::F32 dmin_;
 };
@@ -116,6 +124,7 @@ class UnpackedView {
   static constexpr bool kBytes = kIsBytes;
   static constexpr bool kHasMinimum = kMinimum;
   static constexpr bool kHalves = kTwoScales;
+  static constexpr bool kPairs = false;
 
   UnpackedView() = default;
   RILL_INLINE explicit UnpackedView(const UnpackedChunk* chunk) : chunk_(chunk) {}
@@ -131,8 +140,8 @@ class UnpackedView {
   RILL_INLINE typename V::F32 minimum(size_t block) const {
     return V::load_f32(chunk_->minimum + block * 16);
   }
-  RILL_INLINE typename V::I32 half_scale(size_t half_block) const {
-    return V::load_i32(chunk_->half_scale + half_block * 16);
+  RILL_INLINE typename V::I32 half_scale(size_t block, size_t half) const {
+    return V::load_i32(chunk_->half_scale + (2 * block + half) * 16);
   }
 
  private:
@@ -152,8 +161,8 @@ void unpack(const Packed& from, size_t blocks, UnpackedChunk* out) {
     V::store_f32(out->scale + b * 16, from.scale(b));
     if constexpr (Packed::kHasMinimum) V::store_f32(out->minimum + b * 16, from.minimum(b));
     if constexpr (Packed::kHalves) {
-      V::store_i32(out->half_scale + 2 * b * 16, from.half_scale(2 * b));
-      V::store_i32(out->half_scale + (2 * b + 1) * 16, from.half_scale(2 * b + 1));
+      V::store_i32(out->half_scale + 2 * b * 16, from.half_scale(b, 0));
+      V::store_i32(out->half_scale + (2 * b + 1) * 16, from.half_scale(b, 1));
     }
   }
 }
@@ -216,8 +225,8 @@ RILL_INLINE void add_block(const W (&w)[P], const ActivationChunk* x, size_t b,
     for (int t = 0; t < T; ++t) {
       typename V::I32 product = sum[t][p];
       if constexpr (W::kHalves) {
-        product = V::add_i32(V::mul_i32(w[p].half_scale(2 * b), sum[t][p]),
-                             V::mul_i32(w[p].half_scale(2 * b + 1), second[t][p]));
+        product = V::add_i32(V::mul_i32(w[p].half_scale(b, 0), sum[t][p]),
+                             V::mul_i32(w[p].half_scale(b, 1), second[t][p]));
       }
       const typename V::F32 s = V::set_f32(x[t].scale[b]);
       tile.c[t][p] = V::fma(V::to_f32(product), V::mul(scale, s), tile.c[t][p]);
@@ -246,7 +255,13 @@ RILL_INLINE void add_chunk(const W (&w)[P], const ActivationChunk* x, size_t blo
   }
   Tile<V, P, T> tile;
   clear(tile);
-  for (size_t b = 0; b < blocks; ++b) add_block<V, W, P, T>(w, x, b, starts, tile);
+  size_t b = 0;
+  // By pairs, as they lie: offsets within a pair are constants.
+  for (; W::kPairs && b + 2 <= blocks; b += 2) {
+    add_block<V, W, P, T>(w, x, b, starts, tile);
+    add_block<V, W, P, T>(w, x, b | 1, starts, tile);
+  }
+  for (; b < blocks; ++b) add_block<V, W, P, T>(w, x, b, starts, tile);
   add_to(tile, acc_stride, acc);
 }
 
@@ -273,27 +288,28 @@ constexpr size_t blocks_of_chunk(size_t cols, size_t chunk) {
 
 // P panels and at most T tokens, straight from the packed weights. The panels lie `apart` from each
 // other; `next_panel` is the first of those that come after them.
-template <class V, PanelFormat kFormat, int P, int T>
+template <class V, PanelFormat kFormat, int P, int T, bool kPrefetch>
 void few_tokens(const MatmulArgs& a, size_t first_panel, size_t apart, size_t next_panel) {
   using W = PackedChunk<V, kFormat>;
   constexpr size_t kChunkBytes = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
   alignas(64) float acc[T * P * kPanelRows] = {};
   const size_t chunks = num_chunks(a.cols);
   for (size_t chunk = 0; chunk < chunks; ++chunk) {
-    const size_t blocks = blocks_of_chunk(a.cols, chunk);
-    // Hardware prefetchers lose their way in the jumps between quants and scales. The chunk after
-    // this one, in the order in which it lies, hides memory; more or less was slower.
+    // The chunk after this one, in the order in which it lies; more or less was slower.
     const bool last = chunk + 1 == chunks;
     const size_t ahead_chunk = last ? 0 : chunk + 1;
     const size_t ahead_panel = last ? next_panel : first_panel;
     W w[P];
     RILL_UNROLL
     for (size_t p = 0; p < P; ++p) {
-      w[p] = W(a.panels + (first_panel + p * apart) * a.panel_bytes + chunk * kChunkBytes, blocks,
-               a.panels + (ahead_panel + p * apart) * a.panel_bytes + ahead_chunk * kChunkBytes);
+      const uint8_t* ahead =
+          a.panels + (ahead_panel + p * apart) * a.panel_bytes + ahead_chunk * kChunkBytes;
+      w[p] = W(a.panels + (first_panel + p * apart) * a.panel_bytes + chunk * kChunkBytes,
+               kPrefetch ? ahead : nullptr);
     }
-    add_chunk_tiles<V, W, P, T>(w, a.chunks + chunk * a.chunk_stride, a.tokens, blocks,
-                                start_factor<V, kFormat>(), P * kPanelRows, acc);
+    add_chunk_tiles<V, W, P, T>(w, a.chunks + chunk * a.chunk_stride, a.tokens,
+                                blocks_of_chunk(a.cols, chunk), start_factor<V, kFormat>(),
+                                P * kPanelRows, acc);
   }
   store_panels<P>(a, acc, first_panel, apart);
 }
@@ -318,7 +334,7 @@ void add_group_chunk(const uint8_t* chunk, size_t panel_bytes, size_t panels,
   for (size_t p = 0; p < panels; ++p) {
     const uint8_t* packed = chunk + p * panel_bytes;
     const uint8_t* next = packed + quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
-    unpack<V>(Packed(packed, blocks, next), blocks, unpacked + p);
+    unpack<V>(Packed(packed, next), blocks, unpacked + p);
   }
   size_t p = 0;
   for (; p + kTilePanels <= panels; p += kTilePanels) {
@@ -352,11 +368,11 @@ void many_tokens(const MatmulArgs& a, size_t first_panel, size_t panels) {
   }
 }
 
-template <class V, PanelFormat kFormat>
-void matmul_quantized(const MatmulArgs& a) {
-  const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
+// Up to V::kDirectTokens tokens, as the processor reads memory best (MatmulArgs::prefetch).
+template <class V, PanelFormat kFormat, bool kPrefetch>
+void all_few_tokens(const MatmulArgs& a, size_t panels) {
   size_t p = 0;
-  if (a.tokens <= V::kDirectTokens) {
+  if constexpr (kPrefetch) {
     constexpr size_t kStreams = V::kDirectPanels;
     if (a.tokens <= 2) {
       // Streams that go on from panel to panel are read faster than neighbours, each of which ends
@@ -364,14 +380,22 @@ void matmul_quantized(const MatmulArgs& a) {
       const size_t apart = panels / kStreams;
       for (; p < apart; ++p) {
         const size_t next = p + 1 < apart ? p + 1 : kStreams * apart;
-        few_tokens<V, kFormat, kStreams, 2>(a, p, apart, next);
+        few_tokens<V, kFormat, kStreams, 2, kPrefetch>(a, p, apart, next);
       }
       p = kStreams * apart;
     }
-    for (; p < panels; ++p) few_tokens<V, kFormat, 1, V::kDirectTokens>(a, p, 1, p + 1);
-    return;
   }
-  for (; p < panels; p += kGroupPanels) {
+  for (; p < panels; ++p) few_tokens<V, kFormat, 1, V::kDirectTokens, kPrefetch>(a, p, 1, p + 1);
+}
+
+template <class V, PanelFormat kFormat>
+void matmul_quantized(const MatmulArgs& a) {
+  const size_t panels = (a.rows + kPanelRows - 1) / kPanelRows;
+  if (a.tokens <= V::kDirectTokens) {
+    if (a.prefetch) return all_few_tokens<V, kFormat, true>(a, panels);
+    return all_few_tokens<V, kFormat, false>(a, panels);
+  }
+  for (size_t p = 0; p < panels; p += kGroupPanels) {
     many_tokens<V, kFormat>(a, p, min_of(kGroupPanels, panels - p));
   }
 }
