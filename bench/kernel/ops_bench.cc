@@ -96,7 +96,7 @@ template <typename Element, size_t kTiles>
 kernels::ElementsAhead<Element> tile_after(Data& data, size_t t) {
   if (t + 1 == kTiles) return {};
   const Element* next = data.tile<Element>(t + 1);
-  return {next, next + kAttentionTile / 2 * kHeadDim};
+  return {next, next + kAttentionTile / 2 * kHeadDim, cpu_gains_from_prefetch()};
 }
 void row_dots(const KernelTable& table, Data& data) {
   table.dot_rows_f32({data.x.data(), kHeadDim, kPrefillQueries, data.tile<float>(0), kHeadDim,

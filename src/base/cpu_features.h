@@ -28,9 +28,10 @@ enum class IsaTier {
 /// Errors: kInvalidArgument (unknown name), kUnsupported (the processor lacks it).
 Result<IsaTier> choose_isa_tier(std::string_view forced);
 
-/// True if this processor reads weights faster when it is asked for what comes next, in several
-/// streams; false if its own prefetching of a single stream does better (docs/performance.md has
-/// the measurements). A matter of speed alone.
+/// True if this processor reads weights, keys and values faster when several streams of them are
+/// asked for into its first cache level before they are needed; false if its own prefetching of a
+/// single stream does better, or prefetching into the second level (docs/performance.md has the
+/// measurements). A matter of speed alone.
 [[nodiscard]] bool cpu_gains_from_prefetch();
 
 /// The processor's name as it reports itself, or "unknown".

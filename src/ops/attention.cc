@@ -38,12 +38,6 @@ constexpr size_t whole_groups(size_t keys) {
   return (keys + kernels::kKeyGroup - 1) / kernels::kKeyGroup * kernels::kKeyGroup;
 }
 
-/// The first or the second half of a tile that comes next, if there is one.
-TileRowsAhead half_of(const KvTile& next, size_t half) {
-  if (next.k.data == nullptr) return {};
-  return {next.k.from(half * kTile / 2), next.v.from(half * kTile / 2)};
-}
-
 /// Scratch memory of one task, cut out of one piece.
 struct TaskScratch {
   TaskScratch(float* memory, size_t group, size_t head_dim) {
@@ -128,10 +122,19 @@ class CausalAttention {
                     bool is_cold, float* scores, const SoftmaxState& result) const {
     const float* q = q_.row(r) + g * group_ * d_;
     tile_key_scores(table_, {q, d_, group_, d_}, tile.k, keys.begin, keys.end, scores,
-                    is_cold ? TileRowsAhead{tile.v, tile.v.from(kTile / 2)} : half_of(next, 0));
+                    is_cold ? ahead(tile.v, tile.v.from(kTile / 2)) : half_of(next, 0));
     table_.softmax_tile(group_, keys.begin, keys.end, args_.scale, scores, result.m, result.l);
     tile_values(table_, scores + keys.begin, group_, tile.v, keys.begin, keys.end, d_, result.o,
                 half_of(next, is_cold ? 0 : 1));
+  }
+
+  [[nodiscard]] TileRowsAhead ahead(const TileRows& first, const TileRows& second) const {
+    return {first, second, context_.prefetch};
+  }
+  /// The first or the second half of a tile that comes next, if there is one.
+  [[nodiscard]] TileRowsAhead half_of(const KvTile& next, size_t half) const {
+    if (next.k.data == nullptr) return {};
+    return ahead(next.k.from(half * kTile / 2), next.v.from(half * kTile / 2));
   }
 
   /// Rows [begin, end) for KV head g, tile by tile: half-precision keys are widened once for all.

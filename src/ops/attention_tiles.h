@@ -43,14 +43,18 @@ struct TileRows {
   }
 };
 
-/// Two runs of elements that are needed soon; of each, half as many are asked for as a call reads.
+/// Two runs of elements that are needed soon; of each, half as many are asked for as a call reads,
+/// into the first cache level (near) or the second.
 struct TileRowsAhead {
   TileRows first;
   TileRows second;
+  bool near = false;
 
-  [[nodiscard]] kernels::ElementsAhead<float> f32() const { return {first.f32(0), second.f32(0)}; }
+  [[nodiscard]] kernels::ElementsAhead<float> f32() const {
+    return {first.f32(0), second.f32(0), near};
+  }
   [[nodiscard]] kernels::ElementsAhead<uint16_t> f16() const {
-    return {first.f16(0), second.f16(0)};
+    return {first.f16(0), second.f16(0), near};
   }
 };
 

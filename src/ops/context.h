@@ -19,7 +19,8 @@ struct Context {
   ThreadPool* pool = nullptr;
   Arena* scratch = nullptr;
   ThreadPool* batch_pool = nullptr;  ///< for prompts and audio; null: pool
-  /// Kernels that read much memory ask for what comes next (kernels/matmul/matmul.h). Same bits.
+  /// Kernels that read much memory ask for what comes next into the first cache level
+  /// (kernels/matmul/matmul.h, kernels/attention/attention.h). Same bits.
   bool prefetch = cpu_gains_from_prefetch();
 
   /// The context for a pass over `rows` rows: many rows are limited by arithmetic and gain from

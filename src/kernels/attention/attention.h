@@ -16,11 +16,13 @@ inline constexpr size_t kAttentionTile = 64;
 inline constexpr size_t kKeyGroup = 16;
 
 /// Elements that are needed soon (a hint): two runs, of each of which a call asks for half as many
-/// as it reads, in turn, so that memory sees two streams. Null: nothing.
+/// as it reads, in turn, so that memory sees two streams. Null: nothing. `near`: into the first
+/// cache level instead of the second.
 template <typename Element>
 struct ElementsAhead {
   const Element* first;
   const Element* second;
+  bool near;
 };
 
 /// Query vectors and the rows that they meet. Strides in elements.

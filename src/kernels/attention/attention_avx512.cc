@@ -11,7 +11,7 @@ namespace {
 // query.
 constexpr size_t kDotKeys = 16;    // keys for one query
 constexpr size_t kDotQueries = 4;  // queries for four keys
-constexpr size_t kKeyGroups = 2;   // groups of a cache's keys for up to four queries
+constexpr size_t kKeyGroups = 1;   // groups of a cache's keys for up to four queries
 constexpr size_t kSumQueries = 4;  // weighted sums at once,
 constexpr size_t kSumVecs = 4;     // each of this many times 16 columns
 

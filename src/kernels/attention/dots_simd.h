@@ -96,12 +96,23 @@ inline void dot_rows(const AttentionDots& args, float* scores) {
   for (; query < args.num_queries; ++query) dot_one_query(args, query, 0, scores);
 }
 
+/// Asks for `count` elements.
+template <typename Element>
+RILL_INLINE void prefetch(const Element* elements, size_t count, bool near) {
+  constexpr size_t kLine = 64 / sizeof(Element);
+  constexpr int kRead = 0, kSecondLevel = 2, kFirstLevel = 3;
+  if (near) {
+    for (size_t c = 0; c < count; c += kLine) __builtin_prefetch(elements + c, kRead, kFirstLevel);
+  } else {
+    for (size_t c = 0; c < count; c += kLine) __builtin_prefetch(elements + c, kRead, kSecondLevel);
+  }
+}
+
 /// Asks for `count` elements of each run, `offset` elements in.
 template <typename Element>
 RILL_INLINE void prefetch(const ElementsAhead<Element>& ahead, size_t offset, size_t count) {
-  constexpr size_t kLine = 64 / sizeof(Element);
-  for (size_t c = 0; c < count; c += kLine) __builtin_prefetch(ahead.first + offset + c);
-  for (size_t c = 0; c < count; c += kLine) __builtin_prefetch(ahead.second + offset + c);
+  prefetch(ahead.first + offset, count, ahead.near);
+  prefetch(ahead.second + offset, count, ahead.near);
 }
 
 /// Some queries and groups of keys of AttentionKeyDots.
@@ -178,7 +189,7 @@ inline void dot_keys_of(const AttentionKeyDots<Element>& args, size_t query, flo
     KeyBlock<Element> block = {
         args.q + query * args.q_stride, args.q_stride, args.k + first, args.head_dim, {}};
     if (query == 0 && args.ahead.first != nullptr)
-      block.ahead = {args.ahead.first + first / 2, args.ahead.second + first / 2};
+      block.ahead = {args.ahead.first + first / 2, args.ahead.second + first / 2, args.ahead.near};
     return block;
   };
   float* out = scores + query * kAttentionTile;
