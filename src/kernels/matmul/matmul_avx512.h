@@ -20,8 +20,10 @@ struct Avx512 {
   static constexpr int kTilePanels = 2;
   static constexpr int kTileTokens = 6;
   static constexpr int kHalvesTokens = 4;  // two sums for each output
-  static constexpr int kPlainTilePanels = 2;
-  static constexpr int kPlainTileTokens = 12;
+  // 24 sums. Rows of activations often lie a multiple of 4 KiB apart: more than 8 at once would
+  // not fit into one set of a first cache level with 8 ways.
+  static constexpr int kPlainTilePanels = 4;
+  static constexpr int kPlainTileTokens = 6;
   // Few tokens.
   static constexpr int kDirectTokens = 4;
   static constexpr int kDirectPanels = 4;

@@ -4,8 +4,8 @@
 // once, in the two headers below, and equals matmul_scalar.cc.
 //
 // Few tokens (decode): tiles read the packed weights directly, at memory speed. Many tokens
-// (prefill): a chunk of a few panels is unpacked into the first cache level and serves all tokens
-// before the next chunk is touched.
+// (prefill): a chunk of a few panels, unpacked into the first cache level if it is quantized,
+// serves all tokens before the next chunk is touched.
 #pragma once
 
 #include "kernels/matmul/matmul_tile_plain.h"

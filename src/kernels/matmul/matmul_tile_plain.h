@@ -79,8 +79,8 @@ RILL_INLINE void add_plain_tiles(const uint8_t* w, size_t panel_bytes, const flo
   }
 }
 
-// Up to this many tokens read the weights as they are: a chunk's second tile finds them in the
-// first cache level, and widening them first would cost more than it saves.
+// Up to this many tokens the memory is the limit: a chunk's second tile finds the weights in the
+// first cache level.
 template <class V>
 constexpr size_t kFewTokens = 2 * V::kDirectTokens;
 
@@ -97,20 +97,8 @@ void few_plain_tokens(const MatmulArgs& a, size_t first_panel, size_t apart) {
   store_panels<P>(a, acc, first_panel, apart);
 }
 
-// A chunk of up to V::kPlainTilePanels panels as F32, for many tokens.
-template <class V, class W>
-void widen(const uint8_t* w, size_t panel_bytes, size_t panels, size_t cols, float* out) {
-  for (size_t p = 0; p < panels; ++p) {
-    for (size_t k = 0; k < cols; ++k) {
-      V::store_f32(out + (p * kChunkValues + k) * kPanelRows,
-                   W::load(w + p * panel_bytes + k * kPanelRows * W::kBytes));
-    }
-  }
-}
-
 template <class V, class W, int P>
 void many_plain_tokens(const MatmulArgs& a, size_t first_panel) {
-  alignas(64) float widened[P * kChunkValues * kPanelRows];
   alignas(64) float acc[kGroupTokens * P * kPanelRows];
   const size_t first_row = first_panel * kPanelRows;
   const uint8_t* panel = a.panels + first_panel * a.panel_bytes;
@@ -118,16 +106,9 @@ void many_plain_tokens(const MatmulArgs& a, size_t first_panel) {
     const size_t tokens = min_of(kGroupTokens, a.tokens - t);
     memset(acc, 0, tokens * P * kPanelRows * sizeof(float));
     for (size_t k = 0; k < a.cols; k += kChunkValues) {
-      const size_t cols = min_of(kChunkValues, a.cols - k);
-      const uint8_t* w = panel + k * kPanelRows * W::kBytes;
-      size_t w_stride = a.panel_bytes;
-      if constexpr (W::kBytes != 4) {
-        widen<V, W>(w, a.panel_bytes, P, cols, widened);
-        w = reinterpret_cast<const uint8_t*>(widened);
-        w_stride = kChunkValues * kPanelRows * sizeof(float);
-      }
-      add_plain_tiles<V, F32Weights<V>, P, V::kPlainTileTokens, false>(
-          w, w_stride, a.x + t * a.x_stride + k, a.x_stride, tokens, cols, P * kPanelRows, acc);
+      add_plain_tiles<V, W, P, V::kPlainTileTokens, false>(
+          panel + k * kPanelRows * W::kBytes, a.panel_bytes, a.x + t * a.x_stride + k, a.x_stride,
+          tokens, min_of(kChunkValues, a.cols - k), P * kPanelRows, acc);
     }
     store_rows(acc, P * kPanelRows, min_of(P * kPanelRows, a.rows - first_row), tokens,
                a.out + t * a.out_stride + first_row, a.out_stride);
