@@ -63,6 +63,7 @@ class PackedChunk {
     }
     return pair;
   }
+  RILL_INLINE void prefetch_for_tile(size_t, size_t) const {}
   // Asks for a block's share of the chunk ahead.
   RILL_INLINE void prefetch(size_t block) const {
     constexpr size_t kShare = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk) / kBlocksPerChunk;
@@ -107,6 +108,21 @@ class PackedChunk {
   typename V::F32 dmin_;
 };
 
+// Asks for the packed chunk that comes next, a part of it at each tile of tokens: all at once, the
+// lines would wait for each other. Into the second cache level, for the first one is in use. A
+// chunk has a multiple of 64 bytes.
+struct PacedPrefetch {
+  const uint8_t* chunk;
+  size_t bytes;
+  size_t bytes_per_token;
+
+  RILL_INLINE void for_tile(size_t first_token, size_t tokens) const {
+    const size_t end = min_of(bytes, (first_token + tokens) * bytes_per_token);
+    for (size_t i = first_token * bytes_per_token; i < end; i += 64)
+      __builtin_prefetch(chunk + i, 0, 2);
+  }
+};
+
 // A chunk of a panel, unpacked: one byte per quant, F32 scales.
 struct UnpackedChunk {
   alignas(64) uint8_t quants[kBlocksPerChunk * 512];
@@ -127,13 +143,17 @@ class UnpackedView {
   static constexpr bool kPairs = false;
 
   UnpackedView() = default;
-  RILL_INLINE explicit UnpackedView(const UnpackedChunk* chunk) : chunk_(chunk) {}
+  RILL_INLINE UnpackedView(const UnpackedChunk* chunk, const PacedPrefetch& ahead)
+      : chunk_(chunk), ahead_(ahead) {}
 
   RILL_INLINE GroupPair<V> pair(size_t block, int i) const {
     const uint8_t* quants = chunk_->quants + block * 512 + static_cast<size_t>(i) * 64;
     return {V::load_u8(quants), V::load_u8(quants + 256)};
   }
   RILL_INLINE void prefetch(size_t) const {}
+  RILL_INLINE void prefetch_for_tile(size_t first_token, size_t tokens) const {
+    ahead_.for_tile(first_token, tokens);
+  }
   RILL_INLINE typename V::F32 scale(size_t block) const {
     return V::load_f32(chunk_->scale + block * 16);
   }
@@ -146,12 +166,12 @@ class UnpackedView {
 
  private:
   const UnpackedChunk* chunk_;
+  PacedPrefetch ahead_;
 };
 
 template <class V, class Packed>
 void unpack(const Packed& from, size_t blocks, UnpackedChunk* out) {
   for (size_t b = 0; b < blocks; ++b) {
-    from.prefetch(b);
     RILL_UNROLL
     for (int i = 0; i < 4; ++i) {
       const GroupPair<V> pair = from.pair(b, i);
@@ -265,18 +285,18 @@ RILL_INLINE void add_chunk(const W (&w)[P], const ActivationChunk* x, size_t blo
   add_to(tile, acc_stride, acc);
 }
 
-// The same for any number of tokens, in tiles of T, then of halves of that.
+// The same for tokens [t, tokens), in tiles of T, then of halves of that.
 template <class V, class W, int P, int T>
-RILL_INLINE void add_chunk_tiles(const W (&w)[P], const ActivationChunk* x, size_t tokens,
+RILL_INLINE void add_chunk_tiles(const W (&w)[P], const ActivationChunk* x, size_t t, size_t tokens,
                                  size_t blocks, int factor, size_t acc_stride, float* acc) {
-  size_t t = 0;
   for (; t + T <= tokens; t += T) {
+    RILL_UNROLL
+    for (int p = 0; p < P; ++p) w[p].prefetch_for_tile(t, T);
     add_chunk<V, W, P, T>(w, x + t, blocks, factor, acc_stride, acc + t * acc_stride);
   }
   if constexpr (T > 1) {
     if (t < tokens) {
-      add_chunk_tiles<V, W, P, smaller_tile(T)>(w, x + t, tokens - t, blocks, factor, acc_stride,
-                                                acc + t * acc_stride);
+      add_chunk_tiles<V, W, P, smaller_tile(T)>(w, x, t, tokens, blocks, factor, acc_stride, acc);
     }
   }
 }
@@ -307,7 +327,7 @@ void few_tokens(const MatmulArgs& a, size_t first_panel, size_t apart, size_t ne
       w[p] = W(a.panels + (first_panel + p * apart) * a.panel_bytes + chunk * kChunkBytes,
                kPrefetch ? ahead : nullptr);
     }
-    add_chunk_tiles<V, W, P, T>(w, a.chunks + chunk * a.chunk_stride, a.tokens,
+    add_chunk_tiles<V, W, P, T>(w, a.chunks + chunk * a.chunk_stride, 0, a.tokens,
                                 blocks_of_chunk(a.cols, chunk), start_factor<V, kFormat>(),
                                 P * kPanelRows, acc);
   }
@@ -319,7 +339,7 @@ template <class V, class W, int P>
 void add_token_tiles(const W (&w)[P], const ActivationChunk* x, size_t tokens, size_t blocks,
                      int factor, float* acc) {
   constexpr int kTokens = W::kHalves ? V::kHalvesTokens : V::kTileTokens;
-  add_chunk_tiles<V, W, P, kTokens>(w, x, tokens, blocks, factor, kGroupRows, acc);
+  add_chunk_tiles<V, W, P, kTokens>(w, x, 0, tokens, blocks, factor, kGroupRows, acc);
 }
 
 // One chunk of up to kGroupPanels panels.
@@ -332,18 +352,22 @@ void add_group_chunk(const uint8_t* chunk, size_t panel_bytes, size_t panels,
   constexpr int kFactor = start_factor<V, kFormat>();
   constexpr size_t kTilePanels = V::kTilePanels;
   for (size_t p = 0; p < panels; ++p) {
-    const uint8_t* packed = chunk + p * panel_bytes;
-    const uint8_t* next = packed + quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
-    unpack<V>(Packed(packed, next), blocks, unpacked + p);
+    unpack<V>(Packed(chunk + p * panel_bytes, nullptr), blocks, unpacked + p);
   }
+  constexpr size_t kChunkBytes = quant::panel_chunk_bytes(kFormat, kBlocksPerChunk);
+  const size_t lines_per_token = (kChunkBytes / 64 + tokens - 1) / tokens;
+  const auto view = [&](size_t p) {
+    return W(unpacked + p,
+             {chunk + p * panel_bytes + kChunkBytes, kChunkBytes, lines_per_token * 64});
+  };
   size_t p = 0;
   for (; p + kTilePanels <= panels; p += kTilePanels) {
     W w[kTilePanels];
-    for (size_t i = 0; i < kTilePanels; ++i) w[i] = W(unpacked + p + i);
+    for (size_t i = 0; i < kTilePanels; ++i) w[i] = view(p + i);
     add_token_tiles<V>(w, x, tokens, blocks, kFactor, acc + p * kPanelRows);
   }
   for (; p < panels; ++p) {
-    const W w[1] = {W(unpacked + p)};
+    const W w[1] = {view(p)};
     add_token_tiles<V>(w, x, tokens, blocks, kFactor, acc + p * kPanelRows);
   }
 }
